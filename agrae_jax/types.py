@@ -1,0 +1,274 @@
+"""Dimension key, the pytrees that travel through a step, `Policy` and `Method`.
+
+Dimension key, used as suffixes of array names everywhere:
+
+    B prompts (groups)      G samples per prompt     L prompt length
+    T completion length     V vocabulary             D width
+    K layers                H heads                  C chunk
+
+There is no flat batch of sequences. A group is an array axis from sampling to
+loss, and mini-batches and micro-batches split B, so groups stay whole by
+construction. Masks come from lengths, never from token values.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+from jax import Array
+
+Params = dict[str, Any]  # nested plain dicts of arrays; no flax type in it
+Sum = tuple[Array, Array]  # (total, count); divided only when written
+Metrics = dict[str, Sum]
+
+# Why a completion ended. `STOP_NONE` marks a row that sampled nothing.
+STOP_NONE, STOP_EOS, STOP_LENGTH = 0, 1, 2
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class PromptBatch:
+    """Prompts of one rollout batch, each held once for its whole group."""
+
+    tokens_BL: Array  # int32, right-padded
+    length_B: Array  # int32, number of real tokens, >= 1
+    draw_B: Array  # int32, position in the data stream: unique; decides the noise
+    prompt_id_B: Array  # int32, index of the problem; answers stay on the host
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Rollout:
+    """Prompts and their sampled completions.
+
+    `logprob_BGT` is the log-probability of each sampled token under the *actual*
+    sampling distribution (after temperature, top-k and top-p). The end token
+    belongs to the completion: it is counted in `length_BG`.
+    """
+
+    prompts: PromptBatch
+    completion_BGT: Array  # int32, anything after length is padding
+    length_BG: Array  # int32
+    stop_BG: Array  # int32, STOP_*
+    logprob_BGT: Array  # float32, 0 at padding
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Graded:
+    """The verifier's word on every completion."""
+
+    correct_BG: Array  # float32 in {0, 1}; 0 where not valid
+    format_ok_BG: Array  # float32 in {0, 1}; an answer could be extracted
+    valid_BG: Array  # float32 in {0, 1}; 0 = ungradable, the third outcome
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class GroupStats:
+    """Statistics of whole groups, over valid samples, in float32.
+
+    `mean_B`, `std_B`, `degenerate_B` describe rewards. `p_B`, `count_B` describe
+    correctness, whatever the reward. `omega` is the mean correctness of the whole
+    rollout batch, before any filtering (A-GRAE eq. 11).
+    """
+
+    mean_B: Array
+    std_B: Array  # ddof is the method's
+    degenerate_B: Array  # bool: all valid rewards equal (max == min), or < 2 of them
+    p_B: Array  # success rate, 0 if nothing valid
+    count_B: Array  # number of correct samples
+    valid_B: Array  # number of valid samples
+    omega: Array  # scalar
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class TokenContext:
+    """What every token-level part of a method may see. float32 throughout.
+
+    `logprob` carries the gradient; all else is data. `old_logprob` is the policy at
+    the start of the step; `sampler_logprob` what the sampler reported. `weight` is
+    the reduction: `sum(weight * loss)` is the reduced loss.
+    """
+
+    mask_BGT: Array  # 1 on completion tokens, the end token included
+    weight_BGT: Array  # the reduction, summed over the whole optimizer batch
+    logprob_BGT: Array
+    old_logprob_BGT: Array
+    sampler_logprob_BGT: Array
+    ref_logprob_BGT: Array | None
+    entropy_BGT: Array | None  # of the current policy, with gradient, in nats
+    old_entropy_BGT: Array | None  # of the policy at the start of the step
+    length_BG: Array
+    stop_BG: Array
+    correct_BG: Array
+    valid_BG: Array
+    reward_BG: Array
+    stats: GroupStats
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class TrainBatch:
+    """One optimizer batch: what `update` needs, with every denominator fixed.
+
+    `advantage_BGT` is after shapers and credit; `weight_BGT` is the reduction over
+    this whole optimizer batch, so micro-batches are plain sums. `keep_BGT` is the
+    method's token mask (1 where it has none): it multiplies the loss and never
+    changes a denominator.
+    """
+
+    prompts: PromptBatch
+    completion_BGT: Array
+    length_BG: Array
+    stop_BG: Array
+    mask_BGT: Array
+    weight_BGT: Array
+    keep_BGT: Array
+    advantage_BG: Array
+    advantage_BGT: Array
+    old_logprob_BGT: Array
+    sampler_logprob_BGT: Array
+    ref_logprob_BGT: Array | None
+    old_entropy_BGT: Array | None
+    correct_BG: Array
+    valid_BG: Array
+    reward_BG: Array
+    stats: GroupStats
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class TrainState:
+    """Everything that a step changes. Plain pytrees, so any checkpoint can hold it."""
+
+    step: Array  # int32 scalar, rollout steps done
+    params: Params
+    opt_state: Any
+    method_state: Any  # `()` where the method keeps none
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A language model as functions plus static facts. Built in `models/policy.py`.
+
+    forward_groups  computes each prompt once and its G completions against it;
+                    `hidden[b, g, t]` predicts completion token t (t = 0 comes from
+                    the last real prompt position and is shared by the group).
+    prefill         fills the prompt part of a cache; returns the hidden state of
+                    the last real prompt position.
+    decode          takes completion token number `index` of every row, writes its
+                    keys and values, returns the hidden state that predicts token
+                    `index + 1`.
+    unembed         hidden to float32 logits; only ever called on chunks.
+    """
+
+    name: str
+    config: Any  # the family's frozen config
+    vocab_size: int
+    init: Callable[[Array], Params]
+    forward_groups: Callable[[Params, Array, Array, Array], Array]
+    # (params, tokens_BL, length_B, completion_BGT) -> hidden_BGTD
+    init_cache: Callable[[int, int, int, int], Any]
+    # (B, G, L, T) -> cache pytree; a prompt part [K, B, L, ..] and a completion part
+    # [K, B, G, T, ..]
+    prefill: Callable[[Params, Array, Array, Any], tuple[Array, Any]]
+    # (params, tokens_BL, length_B, cache) -> (hidden_BD, cache)
+    decode: Callable[[Params, Array, Array, Any], tuple[Array, Any]]
+    # (params, token_BG, index (), cache) -> (hidden_BGD, cache)
+    unembed: Callable[[Params, Array], Array]
+    # (params, hidden_..D) -> logits_..V float32
+    param_axes: Any  # ordered (path regex, logical axes) table
+    rules: Mapping[
+        str, Mapping[str, Any]
+    ]  # {"train": logical -> mesh axis, "sample": ..}
+
+
+# --- What a method is made of. Each slot is a plain function of arrays. ------------
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class RewardInput:
+    """What a reward may see of a completion."""
+
+    correct_BG: Array
+    format_ok_BG: Array
+    valid_BG: Array
+    length_BG: Array
+    stop_BG: Array
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class AdvantageInput:
+    """What a base advantage may see."""
+
+    reward_BG: Array
+    correct_BG: Array
+    valid_BG: Array
+    length_BG: Array
+    stats: GroupStats
+
+
+RewardFn = Callable[[RewardInput], Array]  # -> reward_BG
+BaseFn = Callable[[AdvantageInput], Array]  # -> advantage_BG
+ShaperFn = Callable[[Array, AdvantageInput], Array]  # advantage_BG -> advantage_BG
+CreditFn = Callable[[Array, TokenContext], Array]  # advantage_BG -> advantage_BGT
+TokenMaskFn = Callable[[TokenContext, Array], Array]  # (ctx, advantage_BGT) -> keep_BGT
+SurrogateFn = Callable[[TokenContext, Array], tuple[Array, Metrics]]
+# (ctx, advantage_BGT) -> (loss_BGT before mask and weight, metrics)
+ReductionFn = Callable[[Array, int], Array]  # (mask_BGT, token budget) -> weight_BGT
+RegularizerFn = Callable[[TokenContext, Any], tuple[Array, Metrics]]
+# (ctx, method_state) -> (term_BGT added to the loss before mask and weight, metrics)
+ImportanceFn = Callable[
+    [TokenContext], Array
+]  # -> weight_BGT, multiplies the surrogate
+SelectFn = Callable[[Any, Array, Array], Array]
+# (method_state, correct_BG, valid_BG) -> train_B in {0, 1}: which groups enter the loss
+UpdateStateFn = Callable[[Any, AdvantageInput, Array, Metrics], Any]
+# (method_state, inputs, advantage_BG, metrics) -> method_state
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """How often one rollout batch is used. None = the config decides."""
+
+    epochs: int | None = None
+    mini_batches: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A frozen record of parts. A file in `methods/` is a preset: make(**kw) -> Method.
+
+    `needs` names what must be computed for it and is not by default:
+    "token_entropy" (entropy with gradient), "old_entropy" (entropy at the start of
+    the step), "ref_logprob", "current_first_pass" (token_mask sees the current policy
+    over the whole optimizer batch), "greedy_rollout", "top2".
+    """
+
+    name: str
+    paper: str
+    reward: RewardFn
+    base: BaseFn
+    shapers: tuple[ShaperFn, ...]
+    credit: CreditFn
+    token_mask: TokenMaskFn | None
+    surrogate: SurrogateFn
+    reduction: ReductionFn
+    regularizers: tuple[RegularizerFn, ...]
+    importance: ImportanceFn | None
+    select: SelectFn | None
+    schedule: Schedule
+    init_state: Callable[[], Any]
+    update_state: UpdateStateFn | None
+    needs: frozenset[str]
+    ddof: int  # of the reward standard deviation
+    zero_sum: bool  # promise: advantages of a group sum to zero
+    dead_groups_zero: bool  # promise: groups with equal rewards get zero advantage
+    status: str = "exact"  # "exact", "inferred" or "experimental"

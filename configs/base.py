@@ -1,0 +1,101 @@
+"""Every field of a run, once, with its unit or constraint.
+
+A run's config is this plus differences. Nothing here is derived from anything else:
+a value that follows from others is computed where it is used.
+"""
+
+from ml_collections import config_dict
+
+
+def get_config() -> config_dict.ConfigDict:
+    """Returns the base config; other configs start from it."""
+    c = config_dict.ConfigDict()
+    c.seed = 0  # decides data order, sampling noise and random initial weights
+    c.steps = 100  # rollout steps
+
+    c.model = config_dict.ConfigDict()
+    c.model.path = ""  # Hugging Face folder or .gguf file; "random:llama" for tests
+    c.model.kwargs = config_dict.ConfigDict()  # architecture of a random model
+    c.model.dtype = "float32"  # of compute: float32 or bfloat16
+    c.model.param_dtype = "float32"  # of the master parameters
+    c.model.remat = True  # recompute blocks in the backward pass
+    c.model.attention_block = 1024  # queries per attention block, >= 1
+
+    c.mesh = config_dict.ConfigDict()
+    c.mesh.fsdp = -1  # devices on the fsdp axis; -1 = all that are left
+    c.mesh.tensor = 1  # devices on the tensor axis
+
+    c.data = config_dict.ConfigDict()
+    c.data.train = "arithmetic"  # dataset name, or jsonl:PATH
+    c.data.train_kwargs = config_dict.ConfigDict()
+    c.data.test = "arithmetic"
+    c.data.test_kwargs = config_dict.ConfigDict()
+    c.data.template = "chat"  # chat (the tokenizer's own), qwen, simple, llama, raw
+    c.data.system = ""  # system line of the chat template; "" = none
+    c.data.examples = ()  # worked examples before the question: ((question, answer), ..)
+    c.data.max_prompt_tokens = 1024  # longer prompts are dropped, with a count
+
+    c.rollout = config_dict.ConfigDict()
+    c.rollout.prompts = 1024  # B, groups per rollout batch
+    c.rollout.samples = 8  # G >= 2
+    c.rollout.max_new_tokens = 3072  # T
+    c.rollout.temperature = 1.0  # > 0; 0 = greedy is for evaluation only
+    c.rollout.top_k = 0  # 0 = off
+    c.rollout.top_p = 1.0  # 1 = off
+    c.rollout.wave = 0  # groups sampled at a time; 0 = all; divides prompts
+
+    c.verify = config_dict.ConfigDict()
+    c.verify.workers = 2  # grader processes per host
+    c.verify.deadline_s = 5.0  # per item; the worker is killed at it
+    c.verify.max_ungradable = 0.2  # share of a step that stops the run
+
+    c.method = config_dict.ConfigDict()
+    c.method.name = "a_grae"  # a module of agrae_jax/methods
+    c.method.kwargs = config_dict.ConfigDict()  # seeded from the method's signature
+
+    c.loss = config_dict.ConfigDict()  # None = the method's own
+    c.loss.clip_low = config_dict.placeholder(float)
+    c.loss.clip_high = config_dict.placeholder(float)
+    c.loss.dual_clip = config_dict.placeholder(float)  # > 1; 0 = off
+    c.loss.entropy_coef = config_dict.placeholder(float)
+    c.loss.kl_coef = config_dict.placeholder(float)
+    c.loss.kl_kind = config_dict.placeholder(str)  # k1, k2, k3
+    c.loss.reduction = config_dict.placeholder(str)
+    # token_mean, sequence_mean, fixed_length
+
+    c.optim = config_dict.ConfigDict()
+    c.optim.learning_rate = 1e-6
+    c.optim.warmup_steps = 0  # optimizer steps, linear from 0
+    c.optim.schedule = "constant"  # constant, linear, cosine (to 0 at the end)
+    c.optim.beta1 = 0.9
+    c.optim.beta2 = 0.999
+    c.optim.eps = 1e-8
+    c.optim.weight_decay = 0.01
+    c.optim.clip_norm = 1.0  # of the global gradient; 0 = off
+    c.optim.mu_dtype = "float32"  # of the first moment
+
+    c.update = config_dict.ConfigDict()
+    c.update.mini_batches = 1  # optimizer steps per rollout batch; divides prompts
+    c.update.epochs = 1  # passes over a rollout batch
+    c.update.micro_batches = 1  # gradient accumulation; divides prompts / mini_batches
+    c.update.logprob_chunk = 1024  # tokens of logits alive at once per device, >= 1
+
+    c.eval = config_dict.ConfigDict()
+    c.eval.every = 0  # steps between evaluations; 0 = only before and after
+    c.eval.before = True
+    c.eval.after = True
+    c.eval.problems = 0  # of the test set; 0 = all
+    c.eval.samples = 8  # n per problem
+    c.eval.temperature = 1.0
+    c.eval.top_k = 0
+    c.eval.top_p = 1.0
+    c.eval.max_new_tokens = 0  # 0 = as rollout
+    c.eval.prompts = 0  # groups sampled at a time; 0 = as rollout.wave
+
+    c.checkpoint = config_dict.ConfigDict()
+    c.checkpoint.every = 10  # steps; the last step is always saved
+    c.checkpoint.keep = 2  # newest ones kept, >= 1
+
+    c.log = config_dict.ConfigDict()
+    c.log.rollouts_every = 1  # steps between saved rollouts; 0 = never
+    return c
