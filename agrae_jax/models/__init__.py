@@ -1,0 +1,1 @@
+"""The models: the only package that imports flax, safetensors and gguf."""
