@@ -54,6 +54,7 @@ class Rollout:
     length_BG: Array  # int32
     stop_BG: Array  # int32, STOP_*
     logprob_BGT: Array  # float32, 0 at padding
+    entropy_BGT: Array  # float32, nats, at the sampling temperature, before truncation
 
 
 @jax.tree_util.register_dataclass
