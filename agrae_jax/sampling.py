@@ -116,9 +116,7 @@ def _sample_wave(
 
         def put(buffer: Array, value: Array) -> Array:
             value = jnp.where(done, 0, value).astype(buffer.dtype)
-            return jax.lax.dynamic_update_slice(
-                buffer, value[..., None], (0, 0, index)
-            )
+            return jax.lax.dynamic_update_slice(buffer, value[..., None], (0, 0, index))
 
         return {
             "index": index + 1,
@@ -152,7 +150,7 @@ def _row_keys(seed: Array, draw_B: Array, samples: int) -> Array:
 
 
 def _uniform(keys_BG: Array, index: Array | int) -> Array:
-    """One number in [0, 1) for every sample, folded from its key and the token index."""
+    """One number in [0, 1) a sample, folded from its key and the token index."""
     one = lambda key: jax.random.uniform(jax.random.fold_in(key, index))  # noqa: E731
     return jax.vmap(jax.vmap(one))(keys_BG)
 

@@ -93,6 +93,6 @@ def score(
 
 
 def length_mask(length_BG: Array, width: int) -> Array:
-    """float32 mask_BGT: 1 on the first `length` tokens. Never made from token values."""
+    """float32 mask_BGT: 1 on the first `length` tokens; never from token values."""
     position = jnp.arange(width, dtype=jnp.int32)
     return (position < length_BG[..., None]).astype(jnp.float32)

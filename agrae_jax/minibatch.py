@@ -1,0 +1,65 @@
+"""How a rollout batch is split: mini-batches (optimizer steps) and micro-batches."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from agrae_jax.types import Metrics, TokenContext, TrainBatch
+
+
+def take_split(x: Array, *, index: int, count: int) -> Array:
+    """Part `index` of `count` of the batch axis: rows index, index + count, ...
+
+    Interleaved, so that every device's block of rows gives an equal share and the
+    composition of a part does not depend on the mesh. Scalars belong to every part.
+    """
+    return x if x.ndim == 0 or count == 1 else x[index::count]
+
+
+def split_batch(batch: TrainBatch, count: int) -> TrainBatch:
+    """All parts of `take_split`, stacked on a new leading axis, for `lax.scan`."""
+
+    def stack(x: Array) -> Array:
+        if x.ndim == 0:
+            return jnp.broadcast_to(x, (count,))
+        return x.reshape(x.shape[0] // count, count, *x.shape[1:]).swapaxes(0, 1)
+
+    return jax.tree.map(stack, batch)
+
+
+def token_context(
+    batch: TrainBatch, logprob_BGT: Array, entropy_BGT: Array | None
+) -> TokenContext:
+    """What token-level parts of a method see; log-probs at padding are set to 0."""
+    real = batch.mask_BGT > 0
+    clean = lambda x: None if x is None else jnp.where(real, x, 0.0)  # noqa: E731
+    logprob = jnp.where(real, logprob_BGT, 0.0)
+    old = batch.old_logprob_BGT
+    return TokenContext(
+        mask_BGT=batch.mask_BGT,
+        weight_BGT=batch.weight_BGT,
+        logprob_BGT=logprob,
+        old_logprob_BGT=jax.lax.stop_gradient(logprob if old is None else clean(old)),
+        sampler_logprob_BGT=jnp.where(real, batch.sampler_logprob_BGT, 0.0),
+        ref_logprob_BGT=clean(batch.ref_logprob_BGT),
+        entropy_BGT=clean(entropy_BGT),
+        old_entropy_BGT=clean(batch.old_entropy_BGT),
+        length_BG=batch.length_BG,
+        stop_BG=batch.stop_BG,
+        correct_BG=batch.correct_BG,
+        valid_BG=batch.valid_BG,
+        reward_BG=batch.reward_BG,
+        stats=batch.stats,
+    )
+
+
+def add_metrics(a: Metrics, b: Metrics) -> Metrics:
+    """Adds two metric dicts; totals and counts add, and divide only when written."""
+    total = dict(a)
+    for name, value in b.items():
+        if name in total:
+            value = (total[name][0] + value[0], total[name][1] + value[1])
+        total[name] = value
+    return total

@@ -1,0 +1,276 @@
+"""The step: sample -> verify -> advantage -> loss -> update, composed.
+
+    rollout = sample(params, prompts)          jitted prefill + decode, in waves
+    graded  = verify(rollout, answers)         host, each process its own rows
+    batches = prepare(params, rollout, graded) jitted: advantages, weights
+    state   = update(state, batch)             jitted, once per optimizer step
+
+Everything that a denominator or a statistic needs is fixed in `prepare`, over whole
+groups and the whole rollout batch; `update` only adds up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from agrae_jax.minibatch import add_metrics, split_batch, take_split, token_context
+from agrae_jax.optim import apply_gradients
+from agrae_jax.rl import loss as rl_loss
+from agrae_jax.scoring import length_mask, score
+from agrae_jax.types import (
+    Graded,
+    Method,
+    Metrics,
+    Policy,
+    PromptBatch,
+    RewardInput,
+    Rollout,
+    TrainBatch,
+    TrainState,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class UpdateSpec:
+    """Numbers of the update: how a rollout batch is split and scored."""
+
+    mini_batches: int  # optimizer steps per pass over a rollout batch
+    epochs: int
+    micro_batches: int  # gradient accumulation inside one optimizer step
+    temperature: float  # of the training distribution: the sampler's
+    budget: int  # most new tokens: the denominator of `fixed_length`
+    chunk: int  # logit rows alive at once
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """What `prepare` fixes before the first optimizer step of a rollout."""
+
+    batches: list[TrainBatch]
+    method_state: Any
+    reward_BG: Array
+    advantage_BG: Array
+    metrics: Metrics
+
+
+@dataclasses.dataclass(frozen=True)
+class StepFns:
+    """The four functions of a step, already bound to a policy and a method."""
+
+    sample: Callable[[Any, PromptBatch], Rollout]  # (params, prompts)
+    verify: Callable[[Rollout, list[str]], tuple[Graded, Any]]  # (rollout, answers)
+    prepare: Callable[[TrainState, Any, Rollout, Graded], Prepared]
+    update: Callable[[TrainState, TrainBatch], tuple[TrainState, Metrics]]
+    epochs: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What a step produced besides the new state: for logs, never for training."""
+
+    rollout: Rollout
+    graded: Graded
+    verdicts: list[list[Any]]  # [B][G], this process's rows
+    reward_BG: Array
+    advantage_BG: Array
+
+
+def rlvr_step(
+    state: TrainState,
+    prompts: PromptBatch,
+    answers: list[str],
+    *,
+    fns: StepFns,
+    ref_params: Any = None,
+    on_phase: Callable[[str], None] = lambda name: None,
+) -> tuple[TrainState, Metrics, Seen]:
+    """One rollout step: `answers` are those of this process's prompts."""
+    on_phase("sample")
+    rollout = fns.sample(state.params, prompts)
+    on_phase("verify")
+    graded, verdicts = fns.verify(rollout, answers)
+    on_phase("learn")
+    prepared = fns.prepare(state, ref_params, rollout, graded)
+    metrics = prepared.metrics
+    state = dataclasses.replace(state, method_state=prepared.method_state)
+    for batch in prepared.batches * fns.epochs:
+        state, update_metrics = fns.update(state, batch)
+        metrics = add_metrics(metrics, update_metrics)
+    state = dataclasses.replace(state, step=state.step + 1)
+    seen = Seen(rollout, graded, verdicts, prepared.reward_BG, prepared.advantage_BG)
+    return state, metrics, seen
+
+
+def prepare(
+    state: TrainState,
+    ref_params: Any,
+    rollout: Rollout,
+    graded: Graded,
+    *,
+    policy: Policy,
+    method: Method,
+    spec: UpdateSpec,
+) -> Prepared:
+    """Rollout -> optimizer batches, with advantages, old log-probs and weights fixed.
+
+    Statistics see whole groups and, for omega, the whole rollout batch.
+    """
+    prompts, completion = rollout.prompts, rollout.completion_BGT
+    scored = functools.partial(
+        score, policy=policy, temperature=spec.temperature, chunk=spec.chunk
+    )
+    inputs, advantage_BG = rl_loss.advantages(
+        RewardInput(
+            correct_BG=graded.correct_BG,
+            format_ok_BG=graded.format_ok_BG,
+            valid_BG=graded.valid_BG,
+            length_BG=rollout.length_BG,
+            stop_BG=rollout.stop_BG,
+        ),
+        method=method,
+    )
+    metrics = rl_loss.diagnostics(inputs, advantage_BG, rollout.stop_BG)
+    mask_BGT = length_mask(rollout.length_BG, completion.shape[-1])
+    if method.select is not None:
+        train_B = method.select(
+            state.method_state, graded.correct_BG, graded.valid_BG
+        ).astype(jnp.float32)
+        mask_BGT = mask_BGT * train_B[:, None, None]
+
+    # Exactly on-policy (one optimizer step a rollout) the old log-probs are those of
+    # the update's own forward: None stands for that. Otherwise score them now.
+    on_policy = spec.mini_batches * spec.epochs == 1
+    old_logprob = old_entropy = None
+    if not on_policy or "old_entropy" in method.needs:
+        old_logprob, old_entropy = scored(state.params, prompts, completion)
+        if on_policy:
+            old_logprob = None
+    ref_logprob = None
+    if "ref_logprob" in method.needs:
+        ref_logprob, _ = scored(ref_params, prompts, completion)
+
+    method_state = state.method_state
+    if method.update_state is not None:
+        method_state = method.update_state(method_state, inputs, advantage_BG, metrics)
+
+    def optimizer_batch(rows: Callable[[Any], Any]) -> TrainBatch:
+        take = functools.partial(jax.tree.map, rows)
+        mask = rows(mask_BGT)
+        zeros = jnp.zeros_like(mask)
+        batch = TrainBatch(
+            prompts=take(prompts),
+            completion_BGT=rows(completion),
+            length_BG=rows(rollout.length_BG),
+            stop_BG=rows(rollout.stop_BG),
+            mask_BGT=mask,
+            weight_BGT=method.reduction(mask, spec.budget),
+            keep_BGT=jnp.ones_like(mask),
+            advantage_BG=rows(advantage_BG),
+            advantage_BGT=zeros,
+            old_logprob_BGT=take(old_logprob),
+            sampler_logprob_BGT=rows(rollout.logprob_BGT),
+            ref_logprob_BGT=take(ref_logprob),
+            old_entropy_BGT=take(old_entropy),
+            correct_BG=rows(graded.correct_BG),
+            valid_BG=rows(graded.valid_BG),
+            reward_BG=rows(inputs.reward_BG),
+            stats=take(inputs.stats),
+        )
+        # Credit and token masks see the whole optimizer batch, so that quantiles and
+        # means do not depend on how it is split later.
+        fixed = batch.old_logprob_BGT
+        ctx = token_context(batch, zeros if fixed is None else fixed, None)
+        return dataclasses.replace(
+            batch, advantage_BGT=method.credit(batch.advantage_BG, ctx)
+        )
+
+    batches = [
+        optimizer_batch(functools.partial(take_split, index=i, count=spec.mini_batches))
+        for i in range(spec.mini_batches)
+    ]
+    return Prepared(batches, method_state, inputs.reward_BG, advantage_BG, metrics)
+
+
+def update(
+    state: TrainState,
+    batch: TrainBatch,
+    *,
+    policy: Policy,
+    method: Method,
+    tx: Any,
+    spec: UpdateSpec,
+) -> tuple[TrainState, Metrics]:
+    """One optimizer step: gradients of micro-batches are a plain sum."""
+    entropy_gradient = "token_entropy" in method.needs
+
+    def micro_loss(params: Any, micro: TrainBatch) -> tuple[Array, Metrics]:
+        logprob, entropy = score(
+            params,
+            micro.prompts,
+            micro.completion_BGT,
+            policy=policy,
+            temperature=spec.temperature,
+            chunk=spec.chunk,
+            entropy_gradient=entropy_gradient,
+        )
+        ctx = token_context(micro, logprob, entropy)
+        return rl_loss.rlvr_loss(
+            ctx, micro.advantage_BGT, micro.keep_BGT, state.method_state, method=method
+        )
+
+    if method.token_mask is not None:
+        batch = _with_token_mask(state, batch, policy, method, spec)
+    gradient = jax.value_and_grad(micro_loss, has_aux=True)
+    if spec.micro_batches == 1:
+        (loss, metrics), grads = gradient(state.params, batch)
+    else:
+
+        def body(total: Any, micro: TrainBatch):
+            return jax.tree.map(jnp.add, total, gradient(state.params, micro)), None
+
+        micros = split_batch(batch, spec.micro_batches)
+        shapes = jax.eval_shape(
+            gradient, state.params, jax.tree.map(lambda x: x[0], micros)
+        )
+        zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        ((loss, metrics), grads), _ = jax.lax.scan(body, zeros, micros)
+
+    params, opt_state, grad_norm, update_norm = apply_gradients(
+        tx, grads, state.opt_state, state.params
+    )
+    one = jnp.float32(1.0)
+    metrics |= {
+        "loss": (loss, one),
+        "grad_norm": (grad_norm, one),
+        "update_norm": (update_norm, one),
+    }
+    return dataclasses.replace(state, params=params, opt_state=opt_state), metrics
+
+
+def _with_token_mask(
+    state: TrainState, batch: TrainBatch, policy: Policy, method: Method, spec: Any
+) -> TrainBatch:
+    """Fixes the method's token mask over the whole optimizer batch."""
+    assert method.token_mask is not None
+    logprob, entropy = batch.old_logprob_BGT, batch.old_entropy_BGT
+    if "current_first_pass" in method.needs or logprob is None:
+        logprob, entropy = score(
+            state.params,
+            batch.prompts,
+            batch.completion_BGT,
+            policy=policy,
+            temperature=spec.temperature,
+            chunk=spec.chunk,
+        )
+    ctx = jax.lax.stop_gradient(token_context(batch, logprob, entropy))
+    return dataclasses.replace(
+        batch, keep_BGT=method.token_mask(ctx, batch.advantage_BGT)
+    )
