@@ -1,0 +1,1 @@
+"""Problems, prompts and the order in which they are drawn."""
