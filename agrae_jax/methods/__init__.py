@@ -1,0 +1,172 @@
+"""One file per method: `make(**kw) -> Method`, a preset over the parts in `rl/`.
+
+    resolve("a_grae", alpha=0.5)    the method of a file, by the file's name
+    override(method, clip_high=0.28)    the same, with a loss setting changed
+    names()    all files
+
+A new method is a new file; nothing here lists them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from agrae_jax.errors import UserError
+from agrae_jax.rl import regularizers
+from agrae_jax.rl.reductions import REDUCTIONS
+from agrae_jax.types import Method, RegularizerFn
+
+T = TypeVar("T")
+
+
+def names() -> list[str]:
+    """Returns the name of every method, sorted."""
+    found = (module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def signature_defaults(name: str) -> dict[str, Any]:
+    """Returns the keyword arguments of a method and their defaults.
+
+    Raises UserError for an unknown method.
+    """
+    parameters = inspect.signature(_maker(name)).parameters
+    return {key: value.default for key, value in parameters.items()}
+
+
+def resolve(name: str, **kwargs: Any) -> Method:
+    """Returns the method `name` with `kwargs` in place of its defaults.
+
+    Raises UserError for an unknown method or keyword and for a value of another type
+    than the default's.
+    """
+    defaults = signature_defaults(name)
+    for key, value in kwargs.items():
+        _check_kwarg(name, key, value, defaults)
+    return _maker(name)(**kwargs)
+
+
+def override(
+    method: Method,
+    *,
+    clip_low: float | None = None,
+    clip_high: float | None = None,
+    dual_clip: float | None = None,
+    entropy_coef: float | None = None,
+    kl_coef: float | None = None,
+    kl_kind: str | None = None,
+    reduction: str | None = None,
+) -> Method:
+    """Returns `method` with loss settings replaced; None keeps the method's own.
+
+    A coefficient of 0 removes its term. Raises UserError where the method's surrogate
+    has no such clip.
+    """
+    clips = {"low": clip_low, "high": clip_high, "dual": dual_clip}
+    for key, value in clips.items():
+        if value is not None:
+            method = _with_clip(method, key, value)
+    if entropy_coef is not None:
+        term = partial(regularizers.entropy_bonus, coef=entropy_coef)
+        method = _with_regularizer(method, term, "token_entropy")
+    if kl_coef is not None or kl_kind is not None:
+        method = _with_kl(method, kl_coef, kl_kind)
+    if reduction is not None:
+        chosen = choose("loss.reduction", reduction, REDUCTIONS)
+        method = dataclasses.replace(method, reduction=chosen)
+    return method
+
+
+def choose(field: str, key: str, table: Mapping[str, T]) -> T:
+    """Returns `table[key]`; raises UserError that names `field` and the nearest key."""
+    if key not in table:
+        raise UserError(f"{field} = {key!r} is unknown: {_did_you_mean(key, table)}")
+    return table[key]
+
+
+def check_dual_clip(value: float) -> float:
+    """Returns a dual clip as given; raises UserError unless it is 0 or above 1."""
+    if value != 0 and not value > 1:
+        raise UserError(f"dual_clip = {value} must be above 1, or 0 for none")
+    return value
+
+
+def _maker(name: str) -> Callable[..., Method]:
+    if name not in names():
+        raise UserError(
+            f"method.name = {name!r} is unknown: {_did_you_mean(name, names())}"
+        )
+    return importlib.import_module(f"{__name__}.{name}").make
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    known = list(known)
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"choose from {', '.join(known)}" if known else "there are none"
+
+
+def _check_kwarg(name: str, key: str, value: Any, defaults: dict[str, Any]) -> None:
+    if key not in defaults:
+        hint = _did_you_mean(key, defaults)
+        raise UserError(f"method.kwargs.{key} is unknown to {name!r}: {hint}")
+    like: object = defaults[key]
+    if isinstance(like, float) and type(value) is int:
+        return
+    if type(value) is not type(like):
+        raise UserError(
+            f"method.kwargs.{key} = {value!r} of {name!r} must be a "
+            f"{type(like).__name__}, like {like!r}"
+        )
+
+
+def _with_clip(method: Method, key: str, value: float) -> Method:
+    surrogate = method.surrogate
+    if not isinstance(surrogate, partial) or key not in surrogate.keywords:
+        field = {"low": "clip_low", "high": "clip_high", "dual": "dual_clip"}[key]
+        raise UserError(
+            f"loss.{field} = {value} has no effect on {method.name!r}, whose loss "
+            "does not clip so: leave it unset"
+        )
+    if key == "dual":
+        check_dual_clip(value)
+    return dataclasses.replace(method, surrogate=partial(surrogate, **{key: value}))
+
+
+def _with_regularizer(method: Method, term: partial[Any], need: str) -> Method:
+    """Puts `term` in the place of the one made of the same function, if any."""
+
+    def same(other: RegularizerFn) -> bool:
+        return isinstance(other, partial) and other.func is term.func
+
+    kept = tuple(other for other in method.regularizers if not same(other))
+    removed = len(kept) < len(method.regularizers)
+    needs = method.needs - {need} if removed else method.needs
+    if term.keywords["coef"]:
+        kept, needs = (*kept, term), needs | {need}
+    return dataclasses.replace(method, regularizers=kept, needs=needs)
+
+
+def _with_kl(method: Method, coef: float | None, kind: str | None) -> Method:
+    keywords: dict[str, Any] = {"coef": 0.0, "estimator": regularizers.k3}
+    for term in method.regularizers:
+        if isinstance(term, partial) and term.func is regularizers.kl_penalty:
+            keywords = dict(term.keywords)
+    if coef is not None:
+        keywords["coef"] = coef
+    if kind is not None:
+        keywords["estimator"] = choose("loss.kl_kind", kind, regularizers.ESTIMATORS)
+    if kind is not None and not keywords["coef"]:
+        raise UserError(
+            f"loss.kl_kind = {kind!r} needs a KL term: set loss.kl_coef above 0 too"
+        )
+    term = partial(regularizers.kl_penalty, **keywords)
+    return _with_regularizer(method, term, "ref_logprob")

@@ -1,0 +1,1 @@
+"""Pure array functions: rewards, advantages, surrogates, reductions, the loss."""
