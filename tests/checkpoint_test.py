@@ -1,0 +1,304 @@
+import json
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from agrae_jax import checksums
+from agrae_jax.checkpoint import Checkpoints
+from agrae_jax.checksums import BrokenCheckpoint
+from agrae_jax.errors import UserError
+from agrae_jax.types import TrainState
+
+
+def _params(seed=0, width=16):
+    keys = jax.random.split(jax.random.key(seed), 3)
+    return {
+        "layers": {
+            "q": jax.random.normal(keys[0], (2, width, width)),
+            "norm": jax.random.normal(keys[1], (2, width)).astype(jnp.bfloat16),
+        },
+        "embed": jax.random.normal(keys[2], (32, width)),
+    }
+
+
+def _optimizer():
+    return optax.chain(
+        optax.clip_by_global_norm(1.0),
+        optax.adamw(optax.linear_schedule(0.0, 1e-2, 10)),
+    )
+
+
+def _state(seed=0, step=3, width=16):
+    params = _params(seed, width)
+    tx = _optimizer()
+    opt_state = tx.init(params)
+    _, opt_state = tx.update(params, opt_state, params)
+    return TrainState(
+        step=jnp.int32(step),
+        params=params,
+        opt_state=opt_state,
+        method_state={"ema": jnp.float32(0.25), "q": jnp.arange(5.0)},
+    )
+
+
+def _target(tree):
+    return jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), tree
+    )
+
+
+def _assert_bit_equal(a, b):
+    assert jax.tree.structure(a) == jax.tree.structure(b)
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        assert x.dtype == y.dtype
+        assert np.asarray(x).tobytes() == np.asarray(y).tobytes()
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Checkpoints of steps 1, 2, 3 with keep=2, and the states that went in."""
+    lines = []
+    checkpoints = Checkpoints(tmp_path / "checkpoints", keep=2, say=lines.append)
+    states = {step: _state(seed=step, step=step) for step in (1, 2, 3)}
+    for step, state in states.items():
+        checkpoints.save(step, state, {"cursor": [0, 8 * step]})
+    checkpoints.wait()
+    yield checkpoints, states, lines
+    checkpoints.close()
+
+
+def test_restore_is_bit_equal_and_keeps_optax_structure(saved):
+    checkpoints, states, _ = saved
+    state, meta = checkpoints.restore(3, _target(states[3]))
+    _assert_bit_equal(state, states[3])
+    assert type(state.opt_state[1][0]) is type(states[3].opt_state[1][0])
+    assert meta == {"cursor": [0, 24]}
+    assert int(state.step) == 3 and state.step.dtype == jnp.int32
+
+
+def test_steps_latest_and_retention(saved):
+    checkpoints, _, _ = saved
+    assert checkpoints.steps() == [2, 3]
+    assert checkpoints.latest() == 3
+    assert checkpoints.meta(2) == {"cursor": [0, 16]}
+
+
+def test_empty_directory_has_no_latest(tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    assert checkpoints.latest() is None
+    assert checkpoints.steps() == []
+    assert checkpoints.restore_latest(_target(_state())) is None
+    checkpoints.close()
+
+
+def test_state_without_optimizer_or_method_arrays(tmp_path):
+    state = TrainState(jnp.int32(1), _params(), optax.identity().init({}), ())
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    checkpoints.save(1, state, {})
+    checkpoints.wait()
+    restored, meta = checkpoints.restore(1, _target(state))
+    _assert_bit_equal(restored, state)
+    assert restored.method_state == () and meta == {}
+    checkpoints.close()
+
+
+def test_restore_params_only_to_another_dtype(saved):
+    checkpoints, states, _ = saved
+    target = jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, jnp.bfloat16, sharding=x.sharding),
+        states[2].params,
+    )
+    params, meta = checkpoints.restore_params(2, target)
+    want = jax.tree.map(lambda x: x.astype(jnp.bfloat16), states[2].params)
+    _assert_bit_equal(params, want)
+    assert meta == {"cursor": [0, 16]}
+
+
+def test_restore_params_without_the_optimizer_files(saved):
+    checkpoints, states, _ = saved
+    for path in (checkpoints.directory / "3" / "opt_state").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    params, _ = checkpoints.restore_params(3, _target(states[3].params))
+    _assert_bit_equal(params, states[3].params)
+    with pytest.raises(BrokenCheckpoint, match="opt_state.*is missing"):
+        checkpoints.restore(3, _target(states[3]))
+
+
+def test_restored_training_continues_bit_equal(saved):
+    # Two more optimizer steps from the restored state equal those from the live one.
+    checkpoints, states, _ = saved
+    tx = _optimizer()
+
+    @jax.jit
+    def step(params, opt_state):
+        gradient = jax.tree.map(lambda x: x * x, params)
+        updates, opt_state = tx.update(gradient, opt_state, params)
+        return optax.apply_updates(params, updates), opt_state
+
+    restored, _ = checkpoints.restore(3, _target(states[3]))
+    live = (states[3].params, states[3].opt_state)
+    again = (restored.params, restored.opt_state)
+    for _ in range(2):
+        live, again = step(*live), step(*again)
+    _assert_bit_equal(live, again)
+    assert not np.array_equal(live[0]["embed"], states[3].params["embed"])
+
+
+def test_save_survives_donation_of_what_it_saves(tmp_path):
+    # The next step donates the state while orbax still writes it.
+    big = {"w": jnp.arange(4_000_000, dtype=jnp.float32)}
+    want = np.array(big["w"])
+    state = TrainState(jnp.int32(1), big, (), ())
+    target = _target(state)
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    checkpoints.save(1, state, {})
+    zero = jax.jit(lambda p: jax.tree.map(lambda x: x * 0 - 1, p), donate_argnums=0)
+    jax.block_until_ready(zero(big))
+    checkpoints.wait()
+    restored, _ = checkpoints.restore(1, target)
+    np.testing.assert_array_equal(restored.params["w"], want)
+    checkpoints.close()
+
+
+def _largest(directory):
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    return max(files, key=lambda path: path.stat().st_size)
+
+
+@pytest.mark.parametrize("harm", ["flip", "truncate", "remove"])
+def test_broken_checkpoint_names_the_file_and_falls_back(saved, harm):
+    checkpoints, states, lines = saved
+    path = _largest(checkpoints.directory / "3" / "params")
+    data = bytearray(path.read_bytes())
+    if harm == "flip":
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    elif harm == "truncate":
+        path.write_bytes(data[:-7])
+    else:
+        path.unlink()
+    with pytest.raises(BrokenCheckpoint) as info:
+        checkpoints.restore(3, _target(states[3]))
+    assert str(path) in str(info.value) and "\n" not in str(info.value)
+
+    step, state, _ = checkpoints.restore_latest(_target(states[3]))
+    assert step == 2
+    _assert_bit_equal(state, states[2])
+    assert len(lines) == 1 and str(path) in lines[0] and "falling back" in lines[0]
+    # The step can be saved again, and is good then.
+    checkpoints.save(3, states[3], {})
+    checkpoints.wait()
+    assert checkpoints.restore_latest(_target(states[3]))[0] == 3
+
+
+def test_checkpoint_without_checksums_is_broken(saved):
+    checkpoints, states, _ = saved
+    (checkpoints.directory / "3" / checksums.FILE).unlink()
+    with pytest.raises(BrokenCheckpoint, match=checksums.FILE):
+        checkpoints.restore(3, _target(states[3]))
+
+
+def test_checksums_cover_every_item_file(saved):
+    checkpoints, _, _ = saved
+    root = checkpoints.directory / "3"
+    listed = set(json.loads((root / checksums.FILE).read_text()))
+    on_disk = {
+        path.relative_to(root).as_posix()
+        for path in root.glob("*/**/*")
+        if path.is_file() and path.name != "commit_success.txt"
+    }
+    assert listed == on_disk
+    assert {name.split("/")[0] for name in listed} == {
+        "params",
+        "opt_state",
+        "method_state",
+        "meta",
+    }
+
+
+def test_missing_step_says_which_there_are(saved):
+    checkpoints, states, _ = saved
+    with pytest.raises(UserError, match="no checkpoint of step 7 .* are: 2, 3"):
+        checkpoints.restore(7, _target(states[3]))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda p: {**p, "extra": p["embed"]}, "params lacks array extra"),
+        (lambda p: {"layers": p["layers"]}, "params has a surplus array embed"),
+        (
+            lambda p: {**p, "embed": jax.ShapeDtypeStruct((8, 16), jnp.float32)},
+            r"params/embed has shape \(32, 16\), this run wants \(8, 16\)",
+        ),
+        (
+            lambda p: {**p, "embed": jax.ShapeDtypeStruct((32, 16), jnp.bfloat16)},
+            "params/embed has dtype float32, this run wants",
+        ),
+    ],
+)
+def test_other_arrays_are_refused_not_fallen_back_from(saved, change, message):
+    checkpoints, states, lines = saved
+    target = _target(states[3])
+    target = TrainState(
+        target.step, change(target.params), target.opt_state, target.method_state
+    )
+    with pytest.raises(UserError, match=message):
+        checkpoints.restore_latest(target)
+    assert checkpoints.steps() == [2, 3] and lines == []
+
+
+def test_unfinished_save_is_invisible_and_swept_by_the_writer_only(tmp_path):
+    # What a kill in the middle of a save leaves behind; and what an evaluation must
+    # leave alone in a run that is being trained.
+    unfinished = tmp_path / "5.orbax-checkpoint-tmp" / "params"
+    unfinished.mkdir(parents=True)
+    reader = Checkpoints(tmp_path, keep=None)
+    assert reader.latest() is None and unfinished.is_dir()
+    reader.close()
+    writer = Checkpoints(tmp_path, keep=2)
+    assert writer.latest() is None and not unfinished.exists()
+    writer.close()
+
+
+def test_reader_restores(saved):
+    checkpoints, states, _ = saved
+    reader = Checkpoints(checkpoints.directory, keep=None)
+    params, _ = reader.restore_params(3, _target(states[3].params))
+    _assert_bit_equal(params, states[3].params)
+    # A process that has saved nothing yet must read all items, too.
+    state, meta = reader.restore(3, _target(states[3]))
+    _assert_bit_equal(state, states[3])
+    assert meta == {"cursor": [0, 24]}
+    reader.close()
+
+
+def test_reader_of_nothing_says_so(tmp_path):
+    with pytest.raises(UserError, match="there is no checkpoint directory .*/none"):
+        Checkpoints(tmp_path / "none", keep=None)
+
+
+def test_full_disk_is_one_line(saved, monkeypatch):
+    checkpoints, states, _ = saved
+
+    def save(*args, **kwargs):
+        raise ValueError("INTERNAL: Error writing: No space left on device [errno 28]")
+
+    monkeypatch.setattr(checkpoints._manager, "save", save)
+    with pytest.raises(UserError, match="could not save .* No space left; make room"):
+        checkpoints.save(9, states[3], {})
+
+
+def test_importing_the_door_does_not_import_orbax():
+    code = "import sys, agrae_jax.checkpoint; assert 'orbax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(pytest.main([__file__]))
