@@ -1,0 +1,230 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from agrae_jax import run_directory
+from agrae_jax.errors import UserError
+
+CONFIG = {
+    "seed": 0,
+    "steps": 10,
+    "rollout": {"prompts": 8, "samples": 4},
+    "optim": {"schedule": "constant"},
+    "mesh": {"fsdp": -1},
+    "log": {"rollouts_every": 1},
+    "data": {"examples": (("a", "b"),)},
+}
+
+
+def _claim(path, config=CONFIG):
+    run = run_directory.claim(path, config)
+    run.release()
+    return run
+
+
+def test_a_new_directory_gets_the_layout(tmp_path):
+    run = _claim(tmp_path / "deep" / "run")
+    names = sorted(p.name for p in run.path.iterdir())
+    assert names == [
+        ".lock",
+        "checkpoints",
+        "config.json",
+        "eval",
+        "rollouts",
+        "versions.json",
+    ]
+    # Tuples are lists in JSON: the comparison must not trip over that.
+    assert run.config() == {**CONFIG, "data": {"examples": [["a", "b"]]}}
+    found = json.loads((run.path / "versions.json").read_text())
+    assert found["python"].startswith("3.") and found["packages"]["jax"]
+    assert len(found["code"]) == 16
+    assert run.notes == []
+
+
+def test_an_interrupted_run_is_resumed(tmp_path):
+    _claim(tmp_path)
+    run = run_directory.claim(tmp_path, CONFIG)
+    assert run.notes == [] and not run.finished()
+    run.mark(step=4, finished=False)
+    run.release()
+    assert _claim(tmp_path).status() == {"finished": False, "step": 4}
+
+
+def test_a_finished_run_is_refused_with_both_ways_out(tmp_path):
+    _claim(tmp_path).mark(step=10, finished=True)
+    with pytest.raises(UserError) as info:
+        run_directory.claim(tmp_path, CONFIG)
+    text = str(info.value)
+    assert str(tmp_path) in text and "finished (10 steps)" in text
+    assert "new --workdir" in text and "larger --config.steps" in text
+    assert "\n" not in text
+
+
+def test_a_finished_run_goes_on_with_more_steps(tmp_path):
+    _claim(tmp_path).mark(step=10, finished=True)
+    run = _claim(tmp_path, {**CONFIG, "steps": 20})
+    assert run.notes == ["steps: 10 -> 20"]
+    assert run.status() == {"finished": False, "step": 10}
+    assert run.config()["steps"] == 20
+
+
+def test_more_steps_under_a_planned_schedule_are_refused(tmp_path):
+    config = {**CONFIG, "optim": {"schedule": "cosine"}}
+    _claim(tmp_path, config)
+    with pytest.raises(UserError, match="steps=10, not 20 under a cosine schedule"):
+        run_directory.claim(tmp_path, {**config, "steps": 20})
+
+
+def test_fewer_steps_are_refused(tmp_path):
+    _claim(tmp_path)
+    with pytest.raises(UserError, match="started with steps=10, not 5"):
+        run_directory.claim(tmp_path, {**CONFIG, "steps": 5})
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"seed": 1}, r"started with seed=0, not 1: resume with --config\.seed=0"),
+        (
+            {"rollout": {"prompts": 8, "samples": 8}},
+            r"rollout\.samples=4, not 8: resume with --config\.rollout\.samples=4",
+        ),
+        ({"rollout": {"prompts": 8}}, r"rollout\.samples=4, not None"),
+        ({"extra": 3}, "extra=None, not 3"),
+    ],
+)
+def test_another_config_is_refused_and_the_field_named(tmp_path, change, message):
+    _claim(tmp_path)
+    with pytest.raises(UserError, match=message):
+        run_directory.claim(tmp_path, {**CONFIG, **change})
+    # The refusal changed nothing and holds no lock.
+    assert _claim(tmp_path).config()["seed"] == 0
+
+
+def test_fields_that_decide_only_where_and_how_fast_may_change(tmp_path):
+    _claim(tmp_path)
+    run = _claim(tmp_path, {**CONFIG, "mesh": {"fsdp": 4}})
+    assert run.notes == ["mesh.fsdp: -1 -> 4"]
+    assert run.config()["mesh"] == {"fsdp": 4}
+
+
+def test_a_changed_version_is_noted(tmp_path):
+    _claim(tmp_path)
+    path = tmp_path / "versions.json"
+    found = json.loads(path.read_text())
+    found["packages"]["jax"] = "0.1"
+    path.write_text(json.dumps(found))
+    (note,) = _claim(tmp_path).notes
+    assert note.startswith("version of packages.jax: 0.1 -> ")
+
+
+def test_a_foreign_directory_is_refused_and_untouched(tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(UserError, match="not empty and holds no run .*thesis.tex"):
+        run_directory.claim(tmp_path, CONFIG)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_kill_before_the_config_was_written_leaves_a_free_directory(tmp_path):
+    (tmp_path / ".lock").write_text("123")
+    (tmp_path / "config.json.tmp").write_text("{")
+    assert _claim(tmp_path).config()["seed"] == 0
+
+
+def test_a_file_as_workdir_is_refused(tmp_path):
+    (tmp_path / "f").write_text("")
+    with pytest.raises(UserError, match="f is a file: give a directory"):
+        run_directory.claim(tmp_path / "f", CONFIG)
+
+
+HOLD = """
+import json, sys
+from agrae_jax import run_directory
+run = run_directory.claim(sys.argv[1], json.loads(sys.argv[2]))
+print("claimed", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_directory_in_use_is_refused_until_its_process_is_killed(tmp_path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path), json.dumps(CONFIG)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout.readline() == "claimed\n"
+        with pytest.raises(UserError, match=rf"in use .*\(pid {holder.pid}\)"):
+            run_directory.claim(tmp_path, CONFIG)
+        run_directory.open_run(tmp_path).config()  # reading stays possible
+    finally:
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.communicate()
+    _claim(tmp_path)
+
+
+def test_a_child_process_does_not_keep_the_lock(tmp_path):
+    # Graders outlive a killed trainer for a moment; the lock must not.
+    run = run_directory.claim(tmp_path, CONFIG)
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+    )
+    run.release()
+    _claim(tmp_path)
+    child.communicate()
+
+
+def test_an_unwritable_place_is_one_line():
+    with pytest.raises(UserError, match="cannot write to /proc/run.*--workdir"):
+        run_directory.claim("/proc/run", CONFIG)
+
+
+def test_rollouts_are_whole_and_cut_back_with_the_metrics(tmp_path):
+    run = run_directory.claim(tmp_path, CONFIG)
+    run.metrics.write_text("".join(f'{{"step": {s}}}\n' for s in (1, 2, 3)))
+    for step in (1, 2, 3):
+        run.write_rollouts(step, [{"prompt": "π?", "reward": 1.0}, {"prompt": "b"}])
+    assert run.rollout_path(2).name == "step_000002.jsonl"
+    assert run.rollout_path(2).read_text() == (
+        '{"prompt": "π?", "reward": 1.0}\n{"prompt": "b"}\n'
+    )
+    (run.rollouts / "step_000004.jsonl.tmp").write_text("torn")
+    run.cut_back(2)
+    assert sorted(p.name for p in run.rollouts.iterdir()) == [
+        "step_000001.jsonl",
+        "step_000002.jsonl",
+    ]
+    assert [line["step"] for line in run.read_metrics()] == [1, 2]
+    run.cut_back(0)
+    assert list(run.rollouts.iterdir()) == [] and run.read_metrics() == []
+    run.release()
+
+
+def test_a_row_that_fails_leaves_no_rollout_file(tmp_path):
+    run = run_directory.claim(tmp_path, CONFIG)
+    with pytest.raises(TypeError):
+        run.write_rollouts(1, [{"ok": 1}, {"bad": object()}])
+    assert not run.rollout_path(1).exists()
+    run.release()
+
+
+def test_evaluations(tmp_path):
+    run = run_directory.claim(tmp_path, CONFIG)
+    path = run.write_evaluation("before", {"pass@1": 0.5})
+    assert path == tmp_path / "eval" / "before.json"
+    assert json.loads(path.read_text()) == {"pass@1": 0.5}
+    run.release()
+
+
+def test_open_run_of_no_run(tmp_path):
+    with pytest.raises(UserError, match="is not a run directory"):
+        run_directory.open_run(tmp_path)
+
+
+if __name__ == "__main__":
+    raise SystemExit(pytest.main([__file__]))
