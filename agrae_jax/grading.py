@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,37 +10,52 @@ import numpy as np
 from agrae_jax.distributed import global_rows, local_rows
 from agrae_jax.types import Graded, Rollout
 
+DecodeFn = Callable[[list[int]], str]
+GradeFn = Callable[[list[tuple[str, str]]], list[Any]]
+# (completion text, reference answer) pairs -> verdicts with `outcome` ("correct",
+# "wrong" or "ungradable") and `answer` (None if none could be extracted)
+
 
 def verify(
-    rollout: Rollout,
-    answers: list[str],
-    *,
-    decode: Callable[[list[int]], str],
-    grade: Callable[[list[tuple[str, str]]], list[Any]],
+    rollout: Rollout, answers: Sequence[str], *, decode: DecodeFn, grade: GradeFn
 ) -> tuple[Graded, list[list[Any]]]:
-    """Grades this process's completions on the host; returns global arrays again.
+    """Grades the completions that this process holds; returns global arrays again.
 
-    `grade` takes (completion text, reference answer) pairs and returns verdicts with
-    `outcome` ("correct", "wrong" or "ungradable") and `answer` (None if no answer
-    could be extracted).
+    `answers` are those of this process's prompts, in order.
     """
-    completion = local_rows(rollout.completion_BGT)
-    length = local_rows(rollout.length_BG)
-    rows, samples = length.shape
+    graded, verdicts = grade_rows(
+        local_rows(rollout.completion_BGT),
+        local_rows(rollout.length_BG),
+        answers,
+        decode=decode,
+        grade=grade,
+    )
+    return global_rows(graded, rollout.length_BG.sharding), verdicts
+
+
+def grade_rows(
+    completion_BGT: np.ndarray,
+    length_BG: np.ndarray,
+    answers: Sequence[str],
+    *,
+    decode: DecodeFn,
+    grade: GradeFn,
+) -> tuple[Graded, list[list[Any]]]:
+    """As `verify`, on host arrays alone."""
+    rows, samples = length_BG.shape
     items = [
-        (decode(completion[b, g, : length[b, g]].tolist()), answers[b])
+        (decode(completion_BGT[b, g, : length_BG[b, g]].tolist()), answers[b])
         for b in range(rows)
         for g in range(samples)
     ]
     verdicts = grade(items)
-    table = lambda f: np.array(  # noqa: E731
-        [f(v) for v in verdicts], np.float32
-    ).reshape(rows, samples)
+
+    def table(of: Callable[[Any], bool]) -> Any:
+        return np.array([of(v) for v in verdicts], np.float32).reshape(rows, samples)
+
     graded = Graded(
         correct_BG=table(lambda v: v.outcome == "correct"),
         format_ok_BG=table(lambda v: v.answer is not None),
         valid_BG=table(lambda v: v.outcome != "ungradable"),
     )
-    graded = global_rows(graded, rollout.length_BG.sharding)
-    by_row = [verdicts[b * samples : (b + 1) * samples] for b in range(rows)]
-    return graded, by_row
+    return graded, [verdicts[b * samples : (b + 1) * samples] for b in range(rows)]

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from agrae_jax.types import Metrics, TokenContext, TrainBatch
+from agrae_jax.types import TokenContext, TrainBatch
 
 
 def take_split(x: Array, *, index: int, count: int) -> Array:
@@ -53,13 +53,3 @@ def token_context(
         reward_BG=batch.reward_BG,
         stats=batch.stats,
     )
-
-
-def add_metrics(a: Metrics, b: Metrics) -> Metrics:
-    """Adds two metric dicts; totals and counts add, and divide only when written."""
-    total = dict(a)
-    for name, value in b.items():
-        if name in total:
-            value = (total[name][0] + value[0], total[name][1] + value[1])
-        total[name] = value
-    return total

@@ -20,7 +20,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from agrae_jax.minibatch import add_metrics, split_batch, take_split, token_context
+from agrae_jax.metrics import merge
+from agrae_jax.minibatch import split_batch, take_split, token_context
 from agrae_jax.optim import apply_gradients
 from agrae_jax.rl import loss as rl_loss
 from agrae_jax.scoring import length_mask, score
@@ -103,7 +104,7 @@ def rlvr_step(
     state = dataclasses.replace(state, method_state=prepared.method_state)
     for batch in prepared.batches * fns.epochs:
         state, update_metrics = fns.update(state, batch)
-        metrics = add_metrics(metrics, update_metrics)
+        metrics = merge(metrics, update_metrics)
     state = dataclasses.replace(state, step=state.step + 1)
     seen = Seen(rollout, graded, verdicts, prepared.reward_BG, prepared.advantage_BG)
     return state, metrics, seen

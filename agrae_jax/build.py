@@ -1,0 +1,236 @@
+"""From a config to the values a run is made of. Config objects stop here."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from agrae_jax import methods, models, sampling, sharding, step
+from agrae_jax.data import batches, datasets, templates
+from agrae_jax.data.problem import Problem
+from agrae_jax.distributed import global_rows
+from agrae_jax.errors import UserError
+from agrae_jax.grading import GradeFn, verify
+from agrae_jax.optim import make_optimizer, state_shardings
+from agrae_jax.types import Method, Params, Policy, PromptBatch, Rollout, TrainState
+
+EVAL_SEED = 1 << 20  # added to the seed: evaluation never shares noise with training
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A policy on its mesh, its parameters and the tokenizer that goes with it."""
+
+    policy: Policy
+    params: Params  # sharded as `shardings`
+    shardings: Any
+    tokenizer: templates.Tokenizer
+    mesh: jax.sharding.Mesh
+
+
+def build_mesh(config: Any) -> jax.sharding.Mesh:
+    """The device mesh of a config; -1 on the fsdp axis takes all that are left."""
+    devices, tensor, fsdp = jax.device_count(), config.mesh.tensor, config.mesh.fsdp
+    if fsdp == -1:
+        if devices % tensor:
+            raise UserError(
+                f"mesh.tensor={tensor} does not divide the {devices} devices"
+            )
+        fsdp = devices // tensor
+    if fsdp * tensor != devices:
+        raise UserError(
+            f"mesh.fsdp={fsdp} x mesh.tensor={tensor} is not {devices} devices: "
+            "set mesh.fsdp=-1"
+        )
+    return sharding.make_mesh(fsdp, tensor)
+
+
+def build_model(config: Any, mesh: jax.sharding.Mesh) -> Model:
+    """Reads (or, for `random:FAMILY`, draws) the weights and puts them on the mesh."""
+    c = config.model
+    options = {
+        "dtype": c.dtype,
+        "param_dtype": c.param_dtype,
+        "remat": c.remat,
+        "attention_block": c.attention_block,
+    }
+    if c.path.startswith("random:"):
+        tokenizer = templates.tiny()
+        kwargs = {"vocab_size": tokenizer.vocab_size, **dict(c.kwargs)}
+        policy = models.random(c.path.removeprefix("random:"), kwargs, **options)
+        shapes = jax.eval_shape(policy.init, jax.random.key(0))
+        shardings = param_shardings(policy, shapes, mesh)
+        init = jax.jit(policy.init, out_shardings=shardings)
+        params = init(jax.random.key(config.seed))
+    else:
+        policy, host_params, facts = models.from_pretrained(c.path, **options)
+        tokenizer = load_tokenizer(c.path, facts)
+        shardings = param_shardings(policy, host_params, mesh)
+        params = jax.device_put(host_params, shardings)
+    return Model(policy, params, shardings, tokenizer, mesh)
+
+
+def load_tokenizer(path: str, facts: Any) -> templates.Tokenizer:
+    """The tokenizer of a model folder or .gguf file."""
+    if facts.tokenizer is not None:
+        return templates.from_vocabulary(**facts.tokenizer)
+    return templates.from_folder(path)
+
+
+def param_shardings(policy: Policy, params: Any, mesh: jax.sharding.Mesh) -> Any:
+    """NamedShardings of stored parameters, by the family's strict table."""
+    return sharding.named_shardings(
+        params, policy.param_axes, policy.rules["train"], mesh
+    )
+
+
+def build_method(config: Any) -> Method:
+    """The method with its arguments and the loss settings that override it."""
+    method = methods.resolve(config.method.name, **dict(config.method.kwargs))
+    return methods.override(method, **dict(config.loss))
+
+
+def build_problems(config: Any, split: str) -> list[Problem]:
+    """The problems of `data.train` or `data.test`."""
+    name, kwargs = config.data[split], dict(config.data[f"{split}_kwargs"])
+    problems = datasets.load(name, split=split, **kwargs)
+    if split == "test" and config.eval.problems:
+        if len(problems) < config.eval.problems:
+            raise UserError(
+                f"eval.problems={config.eval.problems} but data.test has "
+                f"{len(problems)}"
+            )
+        problems = problems[: config.eval.problems]
+    return problems
+
+
+def encode_problems(
+    config: Any, problems: list[Problem], tokenizer: templates.Tokenizer
+) -> tuple[list[batches.Encoded], int]:
+    """Prompts by the config's template; and how many were too long."""
+    render = functools.partial(
+        templates.encode_prompt,
+        template=config.data.template,
+        system=config.data.system,
+        examples=tuple(map(tuple, config.data.examples)),
+        tokenizer=tokenizer,
+    )
+    return batches.encode(problems, render, max_tokens=config.data.max_prompt_tokens)
+
+
+def train_spec(config: Any, tokenizer: templates.Tokenizer) -> sampling.SampleSpec:
+    """How training rollouts are sampled."""
+    c = config.rollout
+    return sampling.SampleSpec(
+        samples=c.samples,
+        max_new_tokens=c.max_new_tokens,
+        eos_ids=tuple(sorted(tokenizer.eos_ids)),
+        temperature=c.temperature,
+        top_k=c.top_k,
+        top_p=c.top_p,
+    )
+
+
+def eval_spec(config: Any, tokenizer: templates.Tokenizer) -> sampling.SampleSpec:
+    """How evaluation samples: its own profile."""
+    c = config.eval
+    return sampling.SampleSpec(
+        samples=c.samples,
+        max_new_tokens=c.max_new_tokens or config.rollout.max_new_tokens,
+        eos_ids=tuple(sorted(tokenizer.eos_ids)),
+        temperature=c.temperature,
+        top_k=c.top_k,
+        top_p=c.top_p,
+    )
+
+
+def build_sampler(model: Model, spec: sampling.SampleSpec, *, seed: int, wave: int):
+    """A (params, host prompts) -> Rollout that samples `wave` groups at a time."""
+    rows = sharding.batch_sharding(model.mesh)
+    sampler = sampling.make_sampler(model.policy, spec, out_shardings=rows)
+    to_sample = _to_sampling_layout(model)
+
+    def run(params: Params, prompts: PromptBatch) -> Rollout:
+        prompts = global_rows(prompts, rows)
+        return sampling.sample(
+            to_sample(params), prompts, jnp.int32(seed), wave=wave, sampler=sampler
+        )
+
+    run.jitted = sampler  # pyright: ignore[reportFunctionMemberAccess]
+    return run
+
+
+def _to_sampling_layout(model: Model):
+    """Master parameters -> the decoding layout and dtype; nothing to do on one chip."""
+    dtype = model.policy.config.dtype
+    leaves = jax.tree.leaves(model.params)
+    if model.mesh.size == 1 and all(leaf.dtype == dtype for leaf in leaves):
+        return lambda params: params
+    target = sharding.named_shardings(
+        model.params, model.policy.param_axes, model.policy.rules["sample"], model.mesh
+    )
+    cast = lambda params: jax.tree.map(lambda x: x.astype(dtype), params)  # noqa: E731
+    return jax.jit(cast, out_shardings=target)
+
+
+def build_optimizer(config: Any) -> Any:
+    """AdamW by the config; its steps are optimizer steps, not rollout steps."""
+    c = dict(config.optim)
+    per_rollout = config.update.mini_batches * config.update.epochs
+    return make_optimizer(total_steps=config.steps * per_rollout, **c)
+
+
+def build_state(model: Model, method: Method, tx: Any) -> tuple[TrainState, Any]:
+    """The state before the first step, and its shardings."""
+    everywhere = jax.sharding.NamedSharding(model.mesh, jax.sharding.PartitionSpec())
+    opt_shardings = state_shardings(tx, model.params, model.shardings, everywhere)
+    opt_state = jax.jit(tx.init, out_shardings=opt_shardings)(model.params)
+    method_state = jax.device_put(method.init_state(), everywhere)
+    state = TrainState(
+        step=jax.device_put(jnp.int32(0), everywhere),
+        params=model.params,
+        opt_state=opt_state,
+        method_state=method_state,
+    )
+    return state, jax.tree.map(lambda x: x.sharding, state)
+
+
+def update_spec(config: Any) -> step.UpdateSpec:
+    """The numbers of the update."""
+    return step.UpdateSpec(
+        mini_batches=config.update.mini_batches,
+        epochs=config.update.epochs,
+        micro_batches=config.update.micro_batches,
+        temperature=config.rollout.temperature,
+        budget=config.rollout.max_new_tokens,
+        chunk=config.update.logprob_chunk,
+    )
+
+
+def build_step(
+    config: Any, model: Model, method: Method, tx: Any, shardings: Any, grade: GradeFn
+) -> step.StepFns:
+    """The four functions of a step, jitted, with the state's layout pinned."""
+    spec = update_spec(config)
+    bound = {"policy": model.policy, "method": method, "spec": spec}
+    return step.StepFns(
+        sample=build_sampler(
+            model,
+            train_spec(config, model.tokenizer),
+            seed=config.seed,
+            wave=config.rollout.wave,
+        ),
+        verify=functools.partial(verify, decode=model.tokenizer.decode, grade=grade),
+        prepare=jax.jit(functools.partial(step.prepare, **bound)),
+        update=jax.jit(
+            functools.partial(step.update, tx=tx, **bound),
+            donate_argnums=0,
+            # Pinned: otherwise the second call meets other layouts and recompiles.
+            out_shardings=(shardings, None),
+        ),
+        epochs=spec.epochs,
+    )
