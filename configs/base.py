@@ -74,11 +74,11 @@ def get_config() -> config_dict.ConfigDict:
     c.optim.clip_norm = 1.0  # of the global gradient; 0 = off
     c.optim.mu_dtype = "float32"  # of the first moment
 
-    c.update = config_dict.ConfigDict()
-    c.update.mini_batches = 1  # optimizer steps per rollout batch; divides prompts
-    c.update.epochs = 1  # passes over a rollout batch
-    c.update.micro_batches = 1  # gradient accumulation; divides prompts / mini_batches
-    c.update.logprob_chunk = 1024  # tokens of logits alive at once per device, >= 1
+    c.updates = config_dict.ConfigDict()
+    c.updates.mini_batches = 1  # optimizer steps per rollout batch; divides prompts
+    c.updates.epochs = 1  # passes over a rollout batch
+    c.updates.micro_batches = 1  # gradient accumulation; divides prompts / mini_batches
+    c.updates.logprob_chunk = 1024  # tokens of logits alive at once per device, >= 1
 
     c.eval = config_dict.ConfigDict()
     c.eval.every = 0  # steps between evaluations; 0 = only before and after

@@ -1,0 +1,305 @@
+"""The one door for configs: a file, command-line overrides and a run's saved config.
+
+    parsed = config.parse(argv)
+    parsed.config.rollout.prompts, parsed.workdir
+
+Every mistake becomes one line with the nearest right name (`UserError`, exit code 2),
+before a weight is loaded or a program compiled. ml_collections gives the types of the
+fields; its flags are not used, because a misspelt one ends in a traceback, an empty
+`kwargs` takes no override, and changing a method's name leaves the former method's
+arguments behind.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import importlib.util
+import json
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from ml_collections.config_dict import ConfigDict, FrozenConfigDict
+
+from agrae_jax import config_docs, config_rules, config_text, methods
+from agrae_jax.data import datasets
+from agrae_jax.errors import UserError
+
+# Sections whose fields are the keywords of what another field names.
+_SEEDED: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
+    "method.kwargs": ("method.name", methods.signature_defaults),
+    "data.train_kwargs": ("data.train", datasets.signature_defaults),
+    "data.test_kwargs": ("data.test", datasets.signature_defaults),
+}
+_FREE = (*_SEEDED, "model.kwargs")  # base.py does not list their fields
+# A field that decides what may stand in a free section, and that section.
+_OWNED = {section: owner for section, (owner, _) in _SEEDED.items()}
+_OWNED["model.kwargs"] = "model.path"
+
+
+class Flag(NamedTuple):
+    """A flag beside --config and --workdir: its type, default and help."""
+
+    kind: type
+    default: Any
+    help: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Parsed:
+    """What a command line says. `notes` are lines worth printing at the start."""
+
+    config: FrozenConfigDict
+    workdir: Path
+    flags: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def main(run: Callable[[list[str]], int | None]) -> NoReturn:
+    """Runs an entry point on the command line and exits with its code.
+
+    `UserError` is printed as one line; an interrupt exits with 130.
+    """
+    try:
+        sys.exit(run(sys.argv[1:]) or 0)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+def parse(
+    argv: Sequence[str],
+    *,
+    extra_flags: Mapping[str, Flag] | None = None,
+    from_run: bool = False,
+) -> Parsed:
+    """Reads `--config=FILE --workdir=DIR --config.a.b=value ..`.
+
+    With `from_run` and no --config, the config is the one that the run in --workdir
+    saved. `--help` prints every field and exits. Raises `UserError`.
+    """
+    extra = dict(extra_flags or {})
+    given = config_text.split(argv)
+    if any(name == "help" for name, _ in given):
+        print(_help(extra))
+        raise SystemExit(0)
+    flags = {name: flag.default for name, flag in extra.items()}
+    source = workdir = None
+    overrides: list[tuple[str, str | None]] = []
+    for name, value in given:
+        if name == "config":
+            source = config_text.convert(value, str, name)
+        elif name == "workdir":
+            workdir = config_text.convert(value, str, name)
+        elif name in extra:
+            flags[name] = config_text.convert(value, extra[name].kind, f"--{name}")
+        elif name.startswith("config."):
+            overrides.append((name.removeprefix("config."), value))
+        else:
+            hint = config_text.near(name, ["config", "workdir", *extra, "help"], "--")
+            raise UserError(f"unknown flag --{name}; {hint}")
+    if source:
+        config, label = load_file(source), source
+    elif from_run and workdir:
+        config, label = load_run(workdir), f"{workdir}/config.json"
+    else:
+        run = " or --workdir=RUN" if from_run else ""
+        raise UserError(
+            f"give --config=FILE{run}, for example --config=configs/smoke.py"
+        )
+    notes = _apply(config, overrides, label)
+    config_rules.validate(config)
+    return Parsed(
+        FrozenConfigDict(config), resolve_workdir(label, workdir), flags, tuple(notes)
+    )
+
+
+def load_file(path: str) -> ConfigDict:
+    """The config of a Python file, all its fields known to `base.py`."""
+    config = _execute(path)
+    config_text.check_fields(config.to_dict(), _base().to_dict(), path, _FREE)
+    return config
+
+
+def load_run(workdir: str | Path) -> ConfigDict:
+    """The resolved config that a run saved in its directory."""
+    path = Path(workdir) / "config.json"
+    if not path.is_file():
+        raise UserError(f"{workdir} is not a run: it has no config.json")
+    return from_json(path.read_text(), where=str(path))
+
+
+def to_json(config: ConfigDict) -> str:
+    """The resolved config as indented JSON; `from_json` is its inverse."""
+    return json.dumps(config.to_dict(), indent=2) + "\n"
+
+
+def from_json(text: str, *, where: str = "config.json") -> ConfigDict:
+    """The config of a JSON text; fields it lacks are those of `base.py`."""
+    try:
+        saved = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{where}: not JSON: {error}") from None
+    config = _base()
+    config_text.check_fields(saved, config.to_dict(), where, _FREE, complete=False)
+    for path in _FREE:
+        _fill(config, path, _get(saved, path))
+    for path, value in config_text.leaves(saved):
+        if value is not None and not path.startswith(tuple(f"{p}." for p in _FREE)):
+            _assign(config, path, value, where)
+    return config
+
+
+def resolve_workdir(label: str, workdir: str | None) -> Path:
+    """The run directory: as given, else `runs/<config>-<time>`."""
+    if workdir:
+        return Path(workdir)
+    now = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    return Path("runs") / f"{Path(label.partition(':')[0]).stem}-{now}"
+
+
+def _apply(
+    config: ConfigDict, overrides: list[tuple[str, str | None]], label: str
+) -> list[str]:
+    """Sets the overrides: first the names that decide which fields there are."""
+    owners = list(_OWNED.values())
+    former = {owner: _get(config, owner) for owner in owners}
+    for path, value in overrides:
+        if path in owners:
+            _set(config, path, value)
+    notes = []
+    for section, owner in _OWNED.items():
+        named, kwargs = _get(config, owner), _get(config, section).to_dict()
+        if named != former[owner] and kwargs:
+            notes.append(
+                f"config.{owner} is {named} now: the {section} that {label} has for"
+                f" {former[owner]} are dropped"
+            )
+            _fill(config, section, {})
+    for section, (owner, defaults) in _SEEDED.items():
+        named, kwargs = _get(config, owner), _get(config, section).to_dict()
+        allowed = defaults(named)
+        _fill(config, section, allowed)
+        for key, value in kwargs.items():
+            if key not in allowed:
+                hint = config_text.near(key, allowed, f"{section}.")
+                raise UserError(f"{label}: {named} takes no {section}.{key}; {hint}")
+            _assign(config, f"{section}.{key}", value, label)
+    for path, value in overrides:
+        if path not in owners:
+            _set(config, path, value)
+    return notes
+
+
+def _set(config: ConfigDict, path: str, text: str | None) -> None:
+    """One override from the command line, with the type of the field."""
+    if not _has(config, path):
+        raise config_text.unknown_field(path, config.to_dict())
+    section, last = _parent(config, path)
+    if isinstance(section[last], ConfigDict):
+        inside = ", ".join(section[last]) or "none here"
+        raise UserError(f"config.{path} is a section; set one of its fields: {inside}")
+    kind = section.get_type(last)
+    # A field that is None or was declared with a placeholder may be None again.
+    optional = section[last] is None or section.get_ref(last).get() is None
+    section[last] = config_text.convert(text, kind, f"config.{path}", optional=optional)
+
+
+def _assign(config: ConfigDict, path: str, value: Any, label: str) -> None:
+    """One value from a file, of the type that the field has."""
+    section, last = _parent(config, path)
+    try:
+        section[last] = _tuples(value)
+    except TypeError:
+        kind = section.get_type(last).__name__
+        raise UserError(f"{label}: {path} takes {kind}, not {value!r}") from None
+
+
+def _fill(config: ConfigDict, path: str, fields: Mapping[str, Any]) -> None:
+    """Puts a section of these fields in the place of the one there."""
+    section, last = _parent(config, path)
+    values = {key: _tuples(value) for key, value in fields.items()}
+    section[last] = ConfigDict(values)
+
+
+def _tuples(value: Any) -> Any:
+    """JSON knows no tuples; configs hold no lists."""
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+
+
+def _parent(config: ConfigDict, path: str) -> tuple[Any, str]:
+    parent, _, last = path.rpartition(".")
+    return (_get(config, parent) if parent else config), last
+
+
+def _get(tree: Any, path: str) -> Any:
+    for name in path.split("."):
+        tree = tree[name]
+    return tree
+
+
+def _has(config: ConfigDict, path: str) -> bool:
+    tree: Any = config
+    for name in path.split("."):
+        if not isinstance(tree, ConfigDict) or name not in tree:
+            return False
+        tree = tree[name]
+    return True
+
+
+def _base() -> ConfigDict:
+    return _execute(str(config_docs.BASE))
+
+
+def _execute(path: str) -> ConfigDict:
+    """Runs a config file (`FILE` or `FILE:argument`) and its `get_config`."""
+    name, colon, argument = path, "", ""
+    if not Path(path).is_file():
+        name, colon, argument = path.partition(":")
+    file = Path(name)
+    if not file.is_file():
+        folder = file.parent if file.parent.is_dir() else config_docs.BASE.parent
+        there = sorted(str(found) for found in folder.glob("*.py"))
+        hint = config_text.near(name, there)
+        raise UserError(f"config file {name} does not exist; {hint}")
+    root = str(config_docs.BASE.parents[1])
+    if root not in sys.path:
+        sys.path.append(root)  # configs start from `configs.base`
+    spec = importlib.util.spec_from_file_location(f"_config_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise UserError(f"config file {name} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        config = module.get_config(*([argument] if colon else []))
+    except Exception as error:  # whatever a config file may do wrong
+        at = [
+            f for f in traceback.extract_tb(error.__traceback__) if f.filename == name
+        ]
+        line = f" line {at[-1].lineno}" if at else ""
+        raise UserError(f"{name}{line}: {type(error).__name__}: {error}") from None
+    if not isinstance(config, ConfigDict):
+        raise UserError(f"{name}: get_config() must return a ConfigDict")
+    return config
+
+
+def _help(extra: Mapping[str, Flag]) -> str:
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    program = f"python -m {spec.name}" if spec else Path(sys.argv[0]).name
+    lines = [
+        f"usage: {program} --config=FILE [--workdir=DIR] [--config.FIELD=VALUE ..]",
+        "",
+        "  --config   a file of configs/",
+        "  --workdir  the run directory; default runs/<config>-<time>",
+        *(f"  --{name}  {f.help} (default {f.default})" for name, f in extra.items()),
+        "",
+        "fields, with their defaults in configs/base.py:",
+        config_docs.help_text(),
+    ]
+    return "\n".join(lines)

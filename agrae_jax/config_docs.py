@@ -1,0 +1,96 @@
+"""The fields of `configs/base.py` with their comments, for `--help` and the docs.
+
+python -m agrae_jax.config_docs > docs/configs.md
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from pathlib import Path
+from typing import NamedTuple
+
+BASE = Path(__file__).resolve().parents[1] / "configs" / "base.py"
+
+
+class Field(NamedTuple):
+    """A field's dotted path, its default as written and its comment."""
+
+    path: str
+    default: str
+    comment: str
+
+
+def fields(source: str) -> list[Field]:
+    """Every `c.a.b = value` of a config file's source, in order, with its comment.
+
+    A comment is what stands behind the value or alone on the lines after it.
+    """
+    comments = _comments(source)
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            path = ast.unparse(node.targets[0]).partition(".")[2]
+            line = node.end_lineno or node.lineno
+            words = [comments[line][1]] if line in comments else []
+            while line + 1 in comments and comments[line + 1][0]:  # alone on its line
+                line += 1
+                words.append(comments[line][1])
+            default = _default(ast.unparse(node.value))
+            found.append((node.lineno, Field(path, default, " ".join(words))))
+    return [field for _, field in sorted(found)]
+
+
+def markdown(source: str) -> str:
+    """`docs/configs.md`: one table a section."""
+    lines = [
+        "# Every field of a config",
+        "",
+        "Made from `configs/base.py` by `python -m agrae_jax.config_docs`; change it"
+        " there.",
+        "A run's config is `base.py` plus differences. On the command line a field is"
+        " `--config.section.field=value`.",
+    ]
+    section: str | None = None
+    for path, default, comment in fields(source):
+        head, dot, _ = path.partition(".")
+        title = head if dot or default == "section" else "run"
+        if title != section:
+            section = title
+            lines += ["", f"## {title}", ""]
+            lines += ["| field | default | meaning |", "|---|---|---|"]
+        if dot or default != "section":
+            shown = f"`{default}`" if default != "section" else "free keywords"
+            meaning = comment.replace("|", "\\|")
+            lines.append(f"| `{path}` | {shown} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def help_text() -> str:
+    """One line a field, for a terminal."""
+    rows = [f for f in fields(BASE.read_text()) if f.default != "section" or f.comment]
+    wide = max(len(f.path) for f in rows)
+    return "\n".join(
+        f"  --config.{f.path:<{wide}}  {f.default}  {f.comment}".rstrip() for f in rows
+    )
+
+
+def _default(written: str) -> str:
+    if written.endswith("ConfigDict()"):
+        return "section"
+    return "None" if "placeholder(" in written else written
+
+
+def _comments(source: str) -> dict[int, tuple[bool, str]]:
+    """Line number -> (stands alone on its line, text without the mark)."""
+    found = {}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            alone = not token.line[: token.start[1]].strip()
+            found[token.start[0]] = (alone, token.string.lstrip("# "))
+    return found
+
+
+if __name__ == "__main__":
+    print(markdown(BASE.read_text()), end="")
