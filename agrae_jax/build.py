@@ -180,7 +180,7 @@ def _to_sampling_layout(model: Model):
 def build_optimizer(config: Any) -> Any:
     """AdamW by the config; its steps are optimizer steps, not rollout steps."""
     c = dict(config.optim)
-    per_rollout = config.update.mini_batches * config.update.epochs
+    per_rollout = config.updates.mini_batches * config.updates.epochs
     return make_optimizer(total_steps=config.steps * per_rollout, **c)
 
 
@@ -202,12 +202,12 @@ def build_state(model: Model, method: Method, tx: Any) -> tuple[TrainState, Any]
 def update_spec(config: Any) -> step.UpdateSpec:
     """The numbers of the update."""
     return step.UpdateSpec(
-        mini_batches=config.update.mini_batches,
-        epochs=config.update.epochs,
-        micro_batches=config.update.micro_batches,
+        mini_batches=config.updates.mini_batches,
+        epochs=config.updates.epochs,
+        micro_batches=config.updates.micro_batches,
         temperature=config.rollout.temperature,
         budget=config.rollout.max_new_tokens,
-        chunk=config.update.logprob_chunk,
+        chunk=config.updates.logprob_chunk,
     )
 
 
@@ -233,4 +233,19 @@ def build_step(
             out_shardings=(shardings, None),
         ),
         epochs=spec.epochs,
+    )
+
+
+def reference_params(model: Model, method: Method) -> Params | None:
+    """A frozen copy of the first parameters, where the method needs a reference."""
+    if "ref_logprob" not in method.needs:
+        return None
+    copy = lambda params: jax.tree.map(jnp.copy, params)  # noqa: E731
+    return jax.jit(copy, out_shardings=model.shardings)(model.params)
+
+
+def abstract(tree: Any) -> Any:
+    """Shapes, dtypes and shardings of a tree: what a restore needs to know."""
+    return jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), tree
     )

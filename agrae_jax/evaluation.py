@@ -14,7 +14,7 @@ import numpy as np
 from agrae_jax.data.batches import HostBatch
 from agrae_jax.distributed import local_rows
 from agrae_jax.grading import DecodeFn, GradeFn, grade_rows
-from agrae_jax.rl.intervals import bootstrap_mean, paired_bootstrap
+from agrae_jax.rl.intervals import bootstrap_difference, bootstrap_mean
 from agrae_jax.rl.pass_at_k import pass_at_k
 from agrae_jax.types import STOP_LENGTH, PromptBatch, Rollout
 
@@ -94,9 +94,11 @@ def pass_table(records: Sequence[Record]) -> dict[str, np.ndarray]:
 
     n of a problem is its number of gradable samples; k goes up to the smallest n.
     """
-    n = np.array([r["valid"] for r in records])
-    c = np.array([r["correct"] for r in records])
-    return {str(k): pass_at_k(n, c, k) for k in powers_of_two(int(n.min()))}
+    graded = [r for r in records if r["valid"]]
+    n = np.array([r["valid"] for r in graded])
+    c = np.array([r["correct"] for r in graded])
+    ks = powers_of_two(int(n.min())) if graded else []
+    return {str(k): pass_at_k(n, c, k) for k in ks}
 
 
 def summarize(records: Sequence[Record]) -> dict[str, Any]:
@@ -141,6 +143,6 @@ def compare(
     out = {}
     for k in old:
         if k in new:
-            mean, low, high = paired_bootstrap(new[k], old[k])
+            mean, low, high = bootstrap_difference(new[k], old[k])
             out[k] = {"mean": mean, "low": low, "high": high}
     return out

@@ -24,6 +24,7 @@ from agrae_jax.metrics import merge
 from agrae_jax.minibatch import split_batch, take_split, token_context
 from agrae_jax.optim import apply_gradients
 from agrae_jax.rl import loss as rl_loss
+from agrae_jax.rl.diagnostics import token_diagnostics
 from agrae_jax.scoring import length_mask, score
 from agrae_jax.types import (
     Graded,
@@ -223,9 +224,10 @@ def update(
             entropy_gradient=entropy_gradient,
         )
         ctx = token_context(micro, logprob, entropy)
-        return rl_loss.rlvr_loss(
+        loss, metrics = rl_loss.rlvr_loss(
             ctx, micro.advantage_BGT, micro.keep_BGT, state.method_state, method=method
         )
+        return loss, metrics | token_diagnostics(ctx)
 
     if method.token_mask is not None:
         batch = _with_token_mask(state, batch, policy, method, spec)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
 from agrae_jax.rl.masked import as_sum
-from agrae_jax.types import STOP_LENGTH, AdvantageInput, Metrics
+from agrae_jax.types import STOP_LENGTH, AdvantageInput, Metrics, TokenContext
 
 
 def diagnostics(inputs: AdvantageInput, advantage_BG: Array, stop_BG: Array) -> Metrics:
@@ -34,3 +35,21 @@ def diagnostics(inputs: AdvantageInput, advantage_BG: Array, stop_BG: Array) -> 
         "truncated": as_sum(stop_BG == STOP_LENGTH, row_BG),
         "ungradable": as_sum(valid_BG == 0, row_BG),
     }
+
+
+def token_diagnostics(ctx: TokenContext) -> Metrics:
+    """Returns token means of one optimizer batch, in nats: entropy and agreement.
+
+    `sampler_diff` is |log-prob of the scorer - of the sampler| under the policy at the
+    start of the step, `sampler_diff_sq` its square: zero but for rounding where
+    neither truncates.
+    """
+    difference_BGT = ctx.old_logprob_BGT - ctx.sampler_logprob_BGT
+    metrics: Metrics = {
+        "sampler_diff": as_sum(jnp.abs(difference_BGT), ctx.mask_BGT),
+        "sampler_diff_sq": as_sum(jnp.square(difference_BGT), ctx.mask_BGT),
+    }
+    if ctx.entropy_BGT is not None:
+        entropy_BGT = jax.lax.stop_gradient(ctx.entropy_BGT)
+        metrics["entropy"] = as_sum(entropy_BGT, ctx.mask_BGT)
+    return metrics
