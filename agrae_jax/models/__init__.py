@@ -1,1 +1,88 @@
 """The models: the only package that imports flax, safetensors and gguf."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agrae_jax.errors import UserError
+from agrae_jax.models import families, gguf, policy, weights
+from agrae_jax.types import Params, Policy
+
+__all__ = ["from_pretrained", "random", "resolve"]
+
+# Sizes of a random model that are not given: small enough for a test.
+TINY = {
+    "vocab_size": 512,
+    "hidden_size": 64,
+    "intermediate_size": 160,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
+
+
+def resolve(path: str) -> Path:
+    """The file or folder meant by a path or by "package:NAME" (a wheel's .gguf)."""
+    name = path.removeprefix("package:")
+    found = gguf.package_file(name) if name != path else Path(path).expanduser()
+    if not found.exists():
+        raise UserError(f"model.path: {path} does not exist; set --config.model.path=")
+    return found
+
+
+def from_pretrained(path: str, **options: Any) -> tuple[Policy, Params, dict[str, Any]]:
+    """Policy, parameters (numpy, on host) and facts of a model on disk.
+
+    `path` is a Hugging Face folder, a .gguf file or "package:NAME"; `options` are
+    those of `policy.build`. Facts: eos_ids (frozenset), bos_id, pad_id (or None),
+    max_positions, config (the file's fields). Raises `UserError` on anything missing
+    or not understood.
+    """
+    found = resolve(path)
+    if found.is_dir():
+        fields, generation = _read_json(found / "config.json"), {}
+        if (found / "generation_config.json").exists():
+            generation = _read_json(found / "generation_config.json")
+        state = weights.read_safetensors(found)
+    else:
+        fields, generation = gguf.read_config(found), {}
+        state = gguf.read_tensors(found)
+    family = families.find(fields.get("model_type"))
+    config = family.read_config(fields)
+    built = policy.build(fields["model_type"], config, **options)
+    params = weights.to_params(family.mapping, state, policy.param_shapes(built))
+    policy.check_params(built, params)
+
+    def ids(name: str) -> list[int]:
+        value = generation.get(name, fields.get(name))
+        return [] if value is None else value if isinstance(value, list) else [value]
+
+    facts = {
+        # generation_config may name more end tokens than config: all of them end
+        "eos_ids": frozenset(ids("eos_token_id")),
+        "bos_id": next(iter(ids("bos_token_id")), None),
+        "pad_id": next(iter(ids("pad_token_id")), None),
+        "max_positions": config.max_positions,
+        "config": fields,
+    }
+    return built, params, facts
+
+
+def random(family: str, kwargs: dict[str, Any], **options: Any) -> Policy:
+    """A policy for `policy.init(key)`: `kwargs` are fields of a `config.json`.
+
+    What they leave out is tiny (`TINY`). `options` are those of `policy.build`.
+    """
+    kind = families.find(family)
+    return policy.build(family, kind.read_config({**TINY, **kwargs}), **options)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        return json.loads(file.read_text())
+    except FileNotFoundError:
+        raise UserError(f"model.path: {file} does not exist") from None
+    except ValueError as error:
+        raise UserError(f"model.path: {file} is not JSON: {error}") from None

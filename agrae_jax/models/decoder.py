@@ -1,0 +1,227 @@
+"""A pre-norm decoder in three forms of one maths: group forward, prefill, decode.
+
+Layers are stacked on a leading axis. The forward passes scan over it; `decode`, which
+runs once per token, loops over it so that the cache is updated in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from agrae_jax.models.attention import Attention, Part, attend_groups, attend_one
+from agrae_jax.models.decoder_config import DecoderConfig
+from agrae_jax.models.layers import (
+    GatedMLP,
+    Linear,
+    RMSNorm,
+    precision,
+    rope_angles,
+    rope_frequencies,
+)
+from agrae_jax.sharding import constrain
+
+ROW = ("batch", "seq", "act_embed")
+
+
+class Block(nnx.Module):
+    """x + attention(norm(x)), then x + mlp(norm(x))."""
+
+    def __init__(self, config: DecoderConfig, **options: Any):
+        c = config
+        plain = {k: v for k, v in options.items() if k != "rngs"}
+        self.attention_norm = RMSNorm(c.width, c.norm_eps, **plain)
+        self.attention = Attention(c, **options)
+        self.mlp_norm = RMSNorm(c.width, c.norm_eps, **plain)
+        self.mlp = GatedMLP(c.width, c.mlp_width, **options)
+
+    def project(self, x: Array, rope: tuple[Array, Array]) -> tuple[Array, ...]:
+        """Normed input to queries, keys and values."""
+        with jax.named_scope("attention_in"):
+            return self.attention.project(self.attention_norm(x), rope)
+
+    def finish(self, x: Array, mixed: Array) -> Array:
+        """Adds the attention's output, then the MLP's."""
+        with jax.named_scope("attention_out"):
+            x = x + self.attention.out(mixed)
+        with jax.named_scope("mlp"):
+            return x + self.mlp(self.mlp_norm(x))
+
+
+class Decoder(nnx.Module):
+    """Embedding, stacked blocks, final norm and head (absent where tied)."""
+
+    def __init__(
+        self, config: DecoderConfig, *, dtype: Any, param_dtype: Any, rngs: nnx.Rngs
+    ):
+        c = config
+        self.config, self.dtype = config, dtype
+        options = {"dtype": dtype, "param_dtype": param_dtype}
+        noise = jax.random.normal(rngs.params(), (c.vocab_size, c.width), param_dtype)
+        self.embedding = nnx.Param(noise * jnp.asarray(0.02, param_dtype))
+        keys = jax.random.split(rngs.params(), c.layers)
+        block = nnx.vmap(lambda key: Block(c, rngs=nnx.Rngs(key), **options))
+        self.layers = block(keys)
+        self.norm = RMSNorm(c.width, c.norm_eps, **options)
+        if not c.tied:
+            self.head = Linear([c.width], [c.vocab_size], rngs=rngs, **options)
+
+    def embed(self, tokens: Array) -> Array:
+        """Token ids to vectors in the compute dtype."""
+        return jnp.take(self.embedding[...], tokens, axis=0).astype(self.dtype)
+
+    def unembed(self, hidden: Array) -> Array:
+        """Final hidden states to logits, accumulated and returned in float32."""
+        kernel = self.embedding[...].T if self.config.tied else self.head.kernel[...]
+        return jax.lax.dot_general(
+            hidden.astype(self.dtype),
+            kernel.astype(self.dtype),
+            (((hidden.ndim - 1,), (0,)), ((), ())),
+            precision=precision(self.dtype),
+            preferred_element_type=jnp.float32,
+        )
+
+    def forward_groups(
+        self,
+        tokens_BL: Array,
+        length_B: Array,
+        completion_BGT: Array,
+        *,
+        rules: Mapping[str, Any],
+        remat: bool,
+        attention_block: int,
+    ) -> Array:
+        """hidden_BGTD that predicts every completion token (t = 0 from the prompt)."""
+        (B, L), (_, G, T) = tokens_BL.shape, completion_BGT.shape
+        # the last completion token predicts nothing that is asked for
+        inputs = completion_BGT[:, :, :-1].reshape(B, G * (T - 1))
+        tokens = jnp.concatenate([tokens_BL, inputs], 1)
+        later = length_B[:, None] + jnp.tile(jnp.arange(T - 1), G)
+        first = jnp.broadcast_to(jnp.arange(L), (B, L))
+        rope = self._rope(jnp.concatenate([first, later], 1))
+        graph, stacked = nnx.split(self.layers)
+
+        def layer(x: Array, weights: Any) -> tuple[Array, None]:
+            block = nnx.merge(graph, weights)
+            query, key, value = block.project(x, rope)
+            with jax.named_scope("attention"):
+                mixed = attend_groups(
+                    query,
+                    key,
+                    value,
+                    length_B,
+                    samples=G,
+                    prompt=L,
+                    block=attention_block,
+                )
+            return constrain(block.finish(x, mixed), ROW, rules), None
+
+        if remat:
+            layer = jax.checkpoint(layer, prevent_cse=False)
+        x = constrain(self.embed(tokens), ROW, rules)
+        x, _ = jax.lax.scan(layer, x, stacked)
+        last = jnp.take_along_axis(x[:, :L], (length_B - 1)[:, None, None], 1)
+        rest = self.norm(x[:, L:]).reshape(B, G, T - 1, -1)
+        last = jnp.broadcast_to(self.norm(last)[:, None], (B, G, 1, x.shape[-1]))
+        hidden = jnp.concatenate([last, rest], 2)
+        return constrain(hidden, ("batch", None, "seq", "act_embed"), rules)
+
+    @staticmethod
+    def init_cache(
+        config: DecoderConfig, B: int, G: int, L: int, T: int, *, dtype: Any
+    ) -> Any:
+        """Zeros; the prompt part is held once for the G samples of a group."""
+        K, M, D = config.layers, config.kv_heads, config.head_dim
+
+        def zeros(*shape: int) -> Array:
+            return jnp.zeros((K, B, M, *shape), dtype)
+
+        return {
+            "prompt": {"keys": zeros(D, L), "values": zeros(L, D)},
+            "completion": {"keys": zeros(G, D, T), "values": zeros(G, T, D)},
+            "length_B": jnp.zeros((B,), jnp.int32),
+        }
+
+    def prefill(
+        self,
+        tokens_BL: Array,
+        length_B: Array,
+        cache: Any,
+        *,
+        rules: Mapping[str, Any],
+        attention_block: int,
+    ) -> tuple[Array, Any]:
+        """hidden_BD of the last real prompt token, and the cache with the prompt."""
+        B, L = tokens_BL.shape
+        rope = self._rope(jnp.broadcast_to(jnp.arange(L), (B, L)))
+        graph, stacked = nnx.split(self.layers)
+
+        def layer(x: Array, weights: Any) -> tuple[Array, Any]:
+            block = nnx.merge(graph, weights)
+            query, key, value = block.project(x, rope)
+            mixed = attend_groups(
+                query, key, value, length_B, samples=1, prompt=L, block=attention_block
+            )
+            x = constrain(block.finish(x, mixed), ROW, rules)
+            return x, (key.transpose(0, 2, 3, 1), value.transpose(0, 2, 1, 3))
+
+        x = constrain(self.embed(tokens_BL), ROW, rules)
+        x, (keys, values) = jax.lax.scan(layer, x, stacked)
+        last = jnp.take_along_axis(x, (length_B - 1)[:, None, None], 1)[:, 0]
+        prompt = cache["prompt"]
+        filled = {
+            "keys": jax.lax.dynamic_update_slice(prompt["keys"], keys, (0,) * 5),
+            "values": jax.lax.dynamic_update_slice(prompt["values"], values, (0,) * 5),
+        }
+        return self.norm(last), cache | {"prompt": filled, "length_B": length_B}
+
+    def decode(
+        self,
+        token_BG: Array,
+        index: Array,
+        cache: Any,
+        *,
+        rules: Mapping[str, Any],
+        unroll: bool,
+    ) -> tuple[Array, Any]:
+        """hidden_BGD that predicts token index + 1, and the cache with this token."""
+        length_B = cache["length_B"]
+        rope = self._rope((length_B + index)[:, None])
+        L = cache["prompt"]["values"].shape[-2]
+        real = (jnp.arange(L) < length_B[:, None])[:, None, None, None]
+        graph, stacked = nnx.split(self.layers)
+
+        def layer(i: Any, carry: tuple[Array, ...]) -> tuple[Array, ...]:
+            x, keys, values = carry
+            block = nnx.merge(graph, jax.tree.map(lambda w: w[i], stacked))
+            query, key, value = block.project(x, rope)
+            key = key.transpose(0, 2, 1, 3)[None, ..., None]
+            value = value.transpose(0, 2, 1, 3)[None, ..., None, :]
+            keys = jax.lax.dynamic_update_slice(keys, key, (i, 0, 0, 0, 0, index))
+            values = jax.lax.dynamic_update_slice(values, value, (i, 0, 0, 0, index, 0))
+            prompt = {name: part[i] for name, part in cache["prompt"].items()}
+            mixed = attend_one(
+                query, Part(**prompt, seen=real), keys[i], values[i], index
+            )
+            x = constrain(block.finish(x, mixed), ROW, rules)
+            return x, keys, values
+
+        completion = cache["completion"]
+        carry = (self.embed(token_BG), completion["keys"], completion["values"])
+        if unroll:
+            for i in range(self.config.layers):
+                carry = layer(i, carry)
+        else:
+            carry = jax.lax.fori_loop(0, self.config.layers, layer, carry)
+        x, keys, values = carry
+        completion = {"keys": keys, "values": values}
+        return self.norm(x), cache | {"completion": completion}
+
+    def _rope(self, position: Array) -> tuple[Array, Array]:
+        c = self.config
+        return rope_angles(position, rope_frequencies(c.rope, c.head_dim))

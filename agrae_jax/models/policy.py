@@ -1,0 +1,122 @@
+"""A family's module turned into `types.Policy`: functions of plain parameter dicts.
+
+The only place where a flax module meets parameters. `nnx.merge` matches a plain dict
+by position, not by name, so `check_params` compares paths, shapes and dtypes; call it
+once wherever a tree comes from outside (load, restore).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from agrae_jax.errors import UserError
+from agrae_jax.models.families import FAMILIES
+from agrae_jax.sharding import tree_path
+from agrae_jax.types import Params, Policy
+
+DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
+
+
+def build(
+    family: str,
+    config: Any,
+    *,
+    dtype: Any = "float32",
+    param_dtype: Any = "float32",
+    remat: bool = True,
+    attention_block: int = 1024,
+    unroll_decode: bool = True,
+) -> Policy:
+    """The policy of one architecture; parameters come from `init` or from a file.
+
+    `dtype` is of compute, `param_dtype` of the stored parameters; `remat` recomputes
+    layers in the backward pass; at most `attention_block` queries of a row have their
+    attention scores alive at once.
+    """
+    kind = FAMILIES[family]
+    options = {"dtype": _dtype(dtype), "param_dtype": _dtype(param_dtype)}
+
+    def create(key: Array) -> nnx.Module:
+        return kind.module(config, rngs=nnx.Rngs(key), **options)
+
+    def init(key: Array) -> Params:
+        return nnx.to_pure_dict(nnx.state(create(key), nnx.Param))
+
+    graph, _ = nnx.split(nnx.eval_shape(create, jax.random.key(0)))
+
+    def module(params: Params) -> Any:
+        return nnx.merge(graph, params)
+
+    train, sample = kind.rules["train"], kind.rules["sample"]
+
+    def forward_groups(params: Params, *arrays: Array) -> Array:
+        with jax.named_scope("forward_groups"):
+            return module(params).forward_groups(
+                *arrays, rules=train, remat=remat, attention_block=attention_block
+            )
+
+    def prefill(params: Params, *arrays: Any) -> tuple[Array, Any]:
+        with jax.named_scope("prefill"):
+            return module(params).prefill(
+                *arrays, rules=sample, attention_block=attention_block
+            )
+
+    def decode(params: Params, *arrays: Any) -> tuple[Array, Any]:
+        with jax.named_scope("decode"):
+            return module(params).decode(*arrays, rules=sample, unroll=unroll_decode)
+
+    def unembed(params: Params, hidden: Array) -> Array:
+        with jax.named_scope("unembed"):
+            return module(params).unembed(hidden)
+
+    empty = functools.partial(kind.module.init_cache, config, dtype=options["dtype"])
+    return Policy(
+        name=family,
+        config=config,
+        vocab_size=config.vocab_size,
+        init=init,
+        forward_groups=forward_groups,
+        init_cache=empty,
+        prefill=prefill,
+        decode=decode,
+        unembed=unembed,
+        param_axes=kind.param_axes,
+        rules=kind.rules,
+    )
+
+
+def param_shapes(policy: Policy) -> Params:
+    """Shapes and dtypes of the policy's parameters, without computing them."""
+    return jax.eval_shape(policy.init, jax.random.key(0))
+
+
+def check_params(policy: Policy, params: Params) -> None:
+    """Raises `UserError` naming the first path, shape or dtype that is not the policy's."""
+    found, wanted = _leaves(params), _leaves(param_shapes(policy))
+    odd = sorted(set(found) ^ set(wanted))
+    if odd:
+        state = "missing" if odd[0] in wanted else "not a parameter of this model"
+        raise UserError(f"parameters: {odd[0]} is {state}")
+    for path, leaf in wanted.items():
+        if (found[path].shape, found[path].dtype) != (leaf.shape, leaf.dtype):
+            raise UserError(
+                f"parameters: {path} is {found[path].dtype}{found[path].shape},"
+                f" the model asks for {leaf.dtype}{leaf.shape}"
+            )
+
+
+def _leaves(tree: Any) -> dict[str, Any]:
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {tree_path(path): leaf for path, leaf in leaves}
+
+
+def _dtype(name: Any) -> Any:
+    if isinstance(name, str) and name not in DTYPES:
+        raise UserError(f"model.dtype: {name!r} is not one of {', '.join(DTYPES)}")
+    return jnp.dtype(DTYPES.get(name, name)) if isinstance(name, str) else name
