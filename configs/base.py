@@ -98,4 +98,5 @@ def get_config() -> config_dict.ConfigDict:
 
     c.log = config_dict.ConfigDict()
     c.log.rollouts_every = 1  # steps between saved rollouts; 0 = never
+    c.log.expected = ""  # said at the start: how long a run takes, and on what
     return c
