@@ -14,7 +14,9 @@ from agrae_jax.types import AdvantageInput
 
 def group_normalize(inputs: AdvantageInput, *, eps: float) -> Array:
     """Returns `(r - mean) / (std + eps)` in each group (GRPO, 2402.03300; A-GRAE 3)."""
-    return group_center(inputs) / (inputs.stats.std_B[:, None] + eps)
+    stats = inputs.stats
+    scale_B = jnp.where(stats.degenerate_B, 1.0, stats.std_B + eps)  # eps may be 0
+    return group_center(inputs) / scale_B[:, None]
 
 
 def group_center(inputs: AdvantageInput) -> Array:

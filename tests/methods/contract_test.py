@@ -1,0 +1,274 @@
+"""What every file of methods/ must keep: finite, jittable, honest about promises.
+
+Files are found by `methods.names()`: a new method is tested here by existing.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from agrae_jax import methods
+from agrae_jax.rl import loss
+from agrae_jax.types import STOP_EOS, STOP_LENGTH, STOP_NONE, RewardInput, TokenContext
+
+NAMES = methods.names()
+BUDGET = 6
+NEEDS = {
+    "token_entropy": "entropy_BGT",
+    "old_entropy": "old_entropy_BGT",
+    "ref_logprob": "ref_logprob_BGT",
+}
+
+pytestmark = pytest.mark.parametrize("name", NAMES)
+
+
+@functools.cache
+def resolve(name):
+    return methods.resolve(name)
+
+
+def batch(group, *, hostile=True, seed=0):
+    """Prompts with p = 0, 1, and between, and arrays of every kind a method may see.
+
+    `hostile` adds a group with an ungradable sample of NaN correctness, a group with
+    one empty completion, and a group of padding; every array holds NaN at padding.
+    """
+    rng = np.random.default_rng(seed)
+    count = 8
+    correct = np.zeros((count, group), np.float32)
+    correct[1] = 1.0
+    correct[2, 0] = 1.0
+    correct[3, 1:] = 1.0
+    correct[4, : group // 2] = 1.0
+    correct[5, :1] = correct[6, :1] = 1.0
+    length = rng.integers(1, BUDGET + 1, (count, group))
+    valid = np.ones((count, group), np.float32)
+    stop = np.where(length == BUDGET, STOP_LENGTH, STOP_EOS)
+    if hostile:
+        correct[5, -1], valid[5, -1] = np.nan, 0.0
+        length[6, -1], stop[6, -1] = 0, STOP_NONE
+        length[7], stop[7], valid[7] = 0, STOP_NONE, 0.0
+    seen = RewardInput(
+        correct_BG=jnp.asarray(correct),
+        format_ok_BG=jnp.asarray(valid),
+        valid_BG=jnp.asarray(valid),
+        length_BG=jnp.asarray(length, jnp.int32),
+        stop_BG=jnp.asarray(stop, jnp.int32),
+    )
+    mask = (np.arange(BUDGET) < length[..., None]).astype(np.float32)
+    junk = np.where(mask > 0, 0.0, np.nan if hostile else 0.0)
+
+    def logprobs(spread):
+        return (-np.abs(rng.normal(1.5, spread, mask.shape)) + junk).astype(np.float32)
+
+    base = logprobs(1.0)
+
+    def near(spread):
+        return (base + rng.normal(0, spread, mask.shape)).astype(np.float32)
+
+    entropy = (rng.uniform(0.1, 2.0, mask.shape) + junk).astype(np.float32)
+    return seen, {
+        "mask_BGT": mask,
+        "logprob_BGT": near(0.4),
+        "old_logprob_BGT": base,
+        "sampler_logprob_BGT": near(0.2),
+        "ref_logprob_BGT": near(0.5),
+        "entropy_BGT": entropy,
+        "old_entropy_BGT": entropy,
+    }
+
+
+def context(method, seen, inputs, arrays):
+    return TokenContext(
+        **jax.tree.map(jnp.asarray, arrays),
+        weight_BGT=method.reduction(jnp.asarray(arrays["mask_BGT"]), BUDGET),
+        length_BG=inputs.length_BG,
+        stop_BG=seen.stop_BG,
+        correct_BG=inputs.correct_BG,
+        valid_BG=inputs.valid_BG,
+        reward_BG=inputs.reward_BG,
+        stats=inputs.stats,
+    )
+
+
+def token_parts(method, ctx, advantage_BG):
+    """Credit and token mask, as the step fixes them over an optimizer batch."""
+    advantage_BGT = method.credit(advantage_BG, ctx)
+    if method.token_mask is None:
+        return advantage_BGT, jnp.ones_like(ctx.mask_BGT)
+    return advantage_BGT, method.token_mask(ctx, advantage_BGT)
+
+
+def loss_and_gradient(method, ctx, advantage_BGT, keep_BGT, state):
+    def run(logprob_BGT, entropy_BGT):
+        moved = dataclasses.replace(
+            ctx, logprob_BGT=logprob_BGT, entropy_BGT=entropy_BGT
+        )
+        return loss.rlvr_loss(moved, advantage_BGT, keep_BGT, state, method=method)
+
+    grad = jax.value_and_grad(run, argnums=(0, 1), has_aux=True)
+    return grad(ctx.logprob_BGT, ctx.entropy_BGT)
+
+
+def whole(method, seen, arrays):
+    inputs, advantage_BG = loss.advantages(seen, method=method)
+    ctx = context(method, seen, inputs, arrays)
+    advantage_BGT, keep_BGT = token_parts(method, ctx, advantage_BG)
+    state = method.init_state()
+    if method.update_state is not None:
+        state = method.update_state(
+            state,
+            inputs,
+            advantage_BG,
+            loss.diagnostics(inputs, advantage_BG, seen.stop_BG),
+        )
+    (value, metrics), grads = loss_and_gradient(
+        method, ctx, advantage_BGT, keep_BGT, state
+    )
+    return {
+        "inputs": inputs,
+        "advantage": advantage_BG,
+        "ctx": ctx,
+        "advantage_BGT": advantage_BGT,
+        "keep": keep_BGT,
+        "state": state,
+        "loss": value,
+        "metrics": metrics,
+        "grads": grads,
+    }
+
+
+@pytest.mark.parametrize("group", [2, 8])
+def test_finite_whatever_the_group_holds(name, group):
+    method = resolve(name)
+    seen, arrays = batch(group)
+    out = whole(method, seen, arrays)
+    shape = (8, group)
+    assert out["advantage"].shape == shape and out["advantage"].dtype == jnp.float32
+    assert out["advantage_BGT"].shape == (*shape, BUDGET)
+    assert out["keep"].shape == (*shape, BUDGET)
+    assert out["loss"].shape == () and out["loss"].dtype == jnp.float32
+    out.pop("ctx")  # holds NaN at padding on purpose
+    for path, leaf in jax.tree_util.tree_leaves_with_path(out):
+        assert np.isfinite(leaf).all(), jax.tree_util.keystr(path)
+
+
+def test_padding_and_ungradable_samples_get_nothing(name):
+    method = resolve(name)
+    seen, arrays = batch(8)
+    out = whole(method, seen, arrays)
+    assert (out["advantage"][np.asarray(seen.valid_BG) == 0] == 0).all()
+    padding = arrays["mask_BGT"] == 0
+    for grad in out["grads"]:
+        assert (np.asarray(grad)[padding] == 0).all()
+
+
+def test_it_learns_something(name):
+    out = whole(resolve(name), *batch(8, hostile=False))
+    assert jnp.abs(out["grads"][0]).max() > 1e-6
+
+
+def test_jit_gives_the_same(name):
+    method = resolve(name)
+    seen, arrays = batch(4)
+    plain = whole(method, seen, arrays)
+    jitted = jax.jit(lambda s, a: whole(method, s, a))(seen, arrays)
+    for key in ("advantage", "loss", "grads"):
+        for a, b in zip(
+            jax.tree.leaves(plain[key]), jax.tree.leaves(jitted[key]), strict=True
+        ):
+            np.testing.assert_allclose(a, b, rtol=5e-6, atol=5e-6, err_msg=key)
+
+
+def test_order_within_a_group_does_not_matter(name):
+    method = resolve(name)
+    seen, arrays = batch(8)
+    order = np.random.default_rng(1).permutation(8)
+    shuffle = functools.partial(jax.tree.map, lambda x: x[:, order])
+    plain, moved = whole(method, seen, arrays), whole(method, *shuffle((seen, arrays)))
+    np.testing.assert_allclose(
+        moved["advantage"], plain["advantage"][:, order], rtol=5e-6, atol=5e-6
+    )
+    np.testing.assert_allclose(moved["loss"], plain["loss"], rtol=5e-6, atol=5e-6)
+    for a, b in zip(moved["grads"], plain["grads"], strict=True):
+        np.testing.assert_allclose(a, b[:, order], rtol=5e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize("parts", [2, 4])
+def test_micro_batches_add_up(name, parts):
+    method = resolve(name)
+    seen, arrays = batch(4)
+    out = whole(method, seen, arrays)
+    total, grads, metrics = 0.0, [], []
+    for index in range(parts):
+        rows = functools.partial(
+            jax.tree.map, lambda x, i=index: x[i::parts] if x.ndim else x
+        )
+        (value, some), grad = loss_and_gradient(
+            method,
+            rows(out["ctx"]),
+            rows(out["advantage_BGT"]),
+            rows(out["keep"]),
+            out["state"],
+        )
+        total += value
+        grads.append(grad)
+        metrics.append(some)
+    np.testing.assert_allclose(total, out["loss"], rtol=1e-6, atol=1e-6)
+    for which in (0, 1):
+        joined = np.zeros_like(out["grads"][which])
+        for index, grad in enumerate(grads):
+            joined[index::parts] = grad[which]
+        np.testing.assert_allclose(joined, out["grads"][which], rtol=1e-6, atol=1e-7)
+    for key, pair in out["metrics"].items():
+        summed = np.sum([m[key] for m in metrics], 0)
+        np.testing.assert_allclose(summed, pair, rtol=5e-6, atol=5e-6, err_msg=key)
+
+
+def group_sums(method):
+    """Sums of advantages of groups that are not dead, omega well below 1."""
+    seen, _ = batch(8)
+    inputs, advantage_BG = loss.advantages(seen, method=method)
+    alive = ~np.asarray(inputs.stats.degenerate_B)
+    return np.asarray(advantage_BG.sum(-1))[alive]
+
+
+def test_zero_sum_is_kept_if_promised_and_broken_if_not(name):
+    sums = group_sums(resolve(name))
+    if resolve(name).zero_sum:
+        np.testing.assert_allclose(sums, 0.0, atol=5e-6)
+    else:
+        assert np.abs(sums).max() > 1e-3
+
+
+def test_dead_groups_are_zero_if_promised_and_not_if_not(name):
+    method = resolve(name)
+    seen, _ = batch(8, hostile=False)
+    _, advantage_BG = loss.advantages(seen, method=method)
+    dead = np.asarray(advantage_BG)[:2]  # nobody and everybody right
+    if method.dead_groups_zero:
+        np.testing.assert_array_equal(dead, 0.0)
+    else:
+        assert np.abs(dead).max() > 1e-3
+
+
+def test_it_asks_only_for_what_can_be_computed(name):
+    assert resolve(name).needs <= {*NEEDS, "current_first_pass"}
+    seen, arrays = batch(4, hostile=False)
+    method = resolve(name)
+    arrays |= {key: None for need, key in NEEDS.items() if need not in method.needs}
+    inputs, advantage_BG = loss.advantages(seen, method=method)
+    ctx = context(method, seen, inputs, arrays)
+    advantage_BGT, keep_BGT = token_parts(method, ctx, advantage_BG)
+    value, _ = loss.rlvr_loss(
+        ctx, advantage_BGT, keep_BGT, method.init_state(), method=method
+    )
+    assert np.isfinite(value)
+
+
+if __name__ == "__main__":
+    raise SystemExit(pytest.main([__file__]))
