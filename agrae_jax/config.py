@@ -28,16 +28,23 @@ from agrae_jax import config_docs, config_rules, config_text, methods
 from agrae_jax.data import datasets
 from agrae_jax.errors import UserError
 
+
+def _random_sizes(path: str) -> dict[str, Any]:
+    """Sizes that a random model may be given; the vocabulary is the tokenizer's."""
+    if not path.startswith("random:"):
+        return {}
+    from agrae_jax import models  # brings flax, which a real model's flags can spare
+
+    return {name: size for name, size in models.TINY.items() if name != "vocab_size"}
+
+
 # Sections whose fields are the keywords of what another field names.
 _SEEDED: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
     "method.kwargs": ("method.name", methods.signature_defaults),
     "data.train_kwargs": ("data.train", datasets.signature_defaults),
     "data.test_kwargs": ("data.test", datasets.signature_defaults),
+    "model.kwargs": ("model.path", _random_sizes),
 }
-_FREE = (*_SEEDED, "model.kwargs")  # base.py does not list their fields
-# A field that decides what may stand in a free section, and that section.
-_OWNED = {section: owner for section, (owner, _) in _SEEDED.items()}
-_OWNED["model.kwargs"] = "model.path"
 
 
 class Flag(NamedTuple):
@@ -123,7 +130,7 @@ def parse(
 def load_file(path: str) -> ConfigDict:
     """The config of a Python file, all its fields known to `base.py`."""
     config = _execute(path)
-    config_text.check_fields(config.to_dict(), _base().to_dict(), path, _FREE)
+    config_text.check_fields(config.to_dict(), _base().to_dict(), path, _SEEDED)
     return config
 
 
@@ -147,11 +154,11 @@ def from_json(text: str, *, where: str = "config.json") -> ConfigDict:
     except json.JSONDecodeError as error:
         raise UserError(f"{where}: not JSON: {error}") from None
     config = _base()
-    config_text.check_fields(saved, config.to_dict(), where, _FREE, complete=False)
-    for path in _FREE:
+    config_text.check_fields(saved, config.to_dict(), where, _SEEDED, complete=False)
+    for path in _SEEDED:
         _fill(config, path, _get(saved, path))
     for path, value in config_text.leaves(saved):
-        if value is not None and not path.startswith(tuple(f"{p}." for p in _FREE)):
+        if value is not None and not path.startswith(tuple(f"{p}." for p in _SEEDED)):
             _assign(config, path, value, where)
     return config
 
@@ -168,23 +175,23 @@ def _apply(
     config: ConfigDict, overrides: list[tuple[str, str | None]], label: str
 ) -> list[str]:
     """Sets the overrides: first the names that decide which fields there are."""
-    owners = list(_OWNED.values())
+    owners = [owner for owner, _ in _SEEDED.values()]
     former = {owner: _get(config, owner) for owner in owners}
     for path, value in overrides:
         if path in owners:
             _set(config, path, value)
     notes = []
-    for section, owner in _OWNED.items():
+    for section, (owner, defaults) in _SEEDED.items():
         named, kwargs = _get(config, owner), _get(config, section).to_dict()
         if named != former[owner] and kwargs:
             notes.append(
                 f"config.{owner} is {named} now: the {section} that {label} has for"
                 f" {former[owner]} are dropped"
             )
-            _fill(config, section, {})
-    for section, (owner, defaults) in _SEEDED.items():
-        named, kwargs = _get(config, owner), _get(config, section).to_dict()
+            kwargs = {}
         allowed = defaults(named)
+        if section == "model.kwargs":  # a file may set any field of a config.json
+            allowed = {**allowed, **kwargs}
         _fill(config, section, allowed)
         for key, value in kwargs.items():
             if key not in allowed:

@@ -79,8 +79,8 @@ def validate(config: Any) -> None:
     _check_sizes(config)
     _check_examples(config.data.examples)
     _check_method(config)
-    _check_data(config)
     _check_model(config.model)
+    _check_data(config)
 
 
 def _check_sizes(config: Any) -> None:
@@ -137,6 +137,10 @@ def _check_model(model: Any) -> None:
             " --config.model.path=DIR"
         )
     if model.path.startswith("random:"):
+        from agrae_jax import models  # only here, and it brings flax
+
+        family = models.families.find(model.path.removeprefix("random:"))
+        family.read_config({**models.TINY, **dict(model.kwargs)})
         return
     if dict(model.kwargs):
         raise UserError(

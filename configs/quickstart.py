@@ -33,7 +33,7 @@ def get_config():
     c.data.examples = (
         ("What is 12 + 7?", "12 + 7 = 19. The answer is \\boxed{19}."),
         (
-            "Anna has 9 pencils, loses 4 and then buys 6. How many pencils does she have?",
+            "Anna has 9 pencils, loses 4 and buys 6. How many pencils does she have?",
             "9 - 4 = 5 and 5 + 6 = 11. The answer is \\boxed{11}.",
         ),
     )

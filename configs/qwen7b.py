@@ -6,7 +6,7 @@ Command:   python -m agrae_jax.train --config=configs/qwen7b.py \\
            DIR is the Hugging Face folder of Qwen/Qwen2.5-Math-7B; the data files have
            one {"problem": .., "answer": ..} a line, 7,500 and 5,000 of them.
 Hardware:  a TPU slice with 1 TiB of HBM (v5e-64, v6e-64); the paper: 8 x H200
-Expected:  140 steps of 1024 prompts; MATH pass@1 78.3, pass@256 97.0 after training
+Expected:  140 steps of 1024 prompts; MATH pass@1 78.3, pass@256 96.5 after training
            (the paper's table at temperature .6, top_p .95, 256 samples a question).
            Not run by us at this size.
 Source:    A-GRAE, arXiv 2602.05548, its scripts: 1024 prompts x 8 samples, mini-batches
