@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import importlib.util
 import json
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from ml_collections.config_dict import ConfigDict, FrozenConfigDict
 
-from agrae_jax import config_docs, config_rules, config_text, methods
+from agrae_jax import config_docs, config_file, config_rules, config_text, methods
 from agrae_jax.data import datasets
 from agrae_jax.errors import UserError
 
@@ -94,7 +92,7 @@ def parse(
     extra = dict(extra_flags or {})
     given = config_text.split(argv)
     if any(name == "help" for name, _ in given):
-        print(_help(extra))
+        print(config_docs.help_text(extra))
         raise SystemExit(0)
     flags = {name: flag.default for name, flag in extra.items()}
     source = workdir = None
@@ -153,10 +151,13 @@ def from_json(text: str, *, where: str = "config.json") -> ConfigDict:
         saved = json.loads(text)
     except json.JSONDecodeError as error:
         raise UserError(f"{where}: not JSON: {error}") from None
+    if not isinstance(saved, dict):
+        raise UserError(f"{where}: not a JSON object")
     config = _base()
     config_text.check_fields(saved, config.to_dict(), where, _SEEDED, complete=False)
     for path in _SEEDED:
-        _fill(config, path, _get(saved, path))
+        section, last = path.split(".")
+        _fill(config, path, saved.get(section, {}).get(last, {}))
     for path, value in config_text.leaves(saved):
         if value is not None and not path.startswith(tuple(f"{p}." for p in _SEEDED)):
             _assign(config, path, value, where)
@@ -213,8 +214,9 @@ def _set(config: ConfigDict, path: str, text: str | None) -> None:
         inside = ", ".join(section[last]) or "none here"
         raise UserError(f"config.{path} is a section; set one of its fields: {inside}")
     kind = section.get_type(last)
-    # A field that is None or was declared with a placeholder may be None again.
-    optional = section[last] is None or section.get_ref(last).get() is None
+    # What base.py leaves open may be left open again.
+    initially = dict(config_text.leaves(_base().to_dict()))
+    optional = section[last] is None or initially.get(path, section[last]) is None
     section[last] = config_text.convert(text, kind, f"config.{path}", optional=optional)
 
 
@@ -260,53 +262,12 @@ def _has(config: ConfigDict, path: str) -> bool:
     return True
 
 
-def _base() -> ConfigDict:
-    return _execute(str(config_docs.BASE))
-
-
 def _execute(path: str) -> ConfigDict:
-    """Runs a config file (`FILE` or `FILE:argument`) and its `get_config`."""
-    name, colon, argument = path, "", ""
-    if not Path(path).is_file():
-        name, colon, argument = path.partition(":")
-    file = Path(name)
-    if not file.is_file():
-        folder = file.parent if file.parent.is_dir() else config_docs.BASE.parent
-        there = sorted(str(found) for found in folder.glob("*.py"))
-        hint = config_text.near(name, there)
-        raise UserError(f"config file {name} does not exist; {hint}")
-    root = str(config_docs.BASE.parents[1])
-    if root not in sys.path:
-        sys.path.append(root)  # configs start from `configs.base`
-    spec = importlib.util.spec_from_file_location(f"_config_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise UserError(f"config file {name} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-        config = module.get_config(*([argument] if colon else []))
-    except Exception as error:  # whatever a config file may do wrong
-        at = [
-            f for f in traceback.extract_tb(error.__traceback__) if f.filename == name
-        ]
-        line = f" line {at[-1].lineno}" if at else ""
-        raise UserError(f"{name}{line}: {type(error).__name__}: {error}") from None
+    config = config_file.execute(path)
     if not isinstance(config, ConfigDict):
-        raise UserError(f"{name}: get_config() must return a ConfigDict")
+        raise UserError(f"{path}: get_config() must return a ConfigDict")
     return config
 
 
-def _help(extra: Mapping[str, Flag]) -> str:
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    program = f"python -m {spec.name}" if spec else Path(sys.argv[0]).name
-    lines = [
-        f"usage: {program} --config=FILE [--workdir=DIR] [--config.FIELD=VALUE ..]",
-        "",
-        "  --config   a file of configs/",
-        "  --workdir  the run directory; default runs/<config>-<time>",
-        *(f"  --{name}  {f.help} (default {f.default})" for name, f in extra.items()),
-        "",
-        "fields, with their defaults in configs/base.py:",
-        config_docs.help_text(),
-    ]
-    return "\n".join(lines)
+def _base() -> ConfigDict:
+    return _execute(str(config_docs.BASE))

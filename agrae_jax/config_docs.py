@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import io
+import sys
 import tokenize
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 BASE = Path(__file__).resolve().parents[1] / "configs" / "base.py"
 
@@ -67,13 +69,25 @@ def markdown(source: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def help_text() -> str:
-    """One line a field, for a terminal."""
+def help_text(extra: Mapping[str, Any]) -> str:
+    """Usage, the entry point's own flags and one line a field."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    program = f"python -m {spec.name}" if spec else Path(sys.argv[0]).name
+    lines = [
+        f"usage: {program} --config=FILE [--workdir=DIR] [--config.FIELD=VALUE ..]",
+        "",
+        "  --config   a file of configs/",
+        "  --workdir  the run directory; default runs/<config>-<time>",
+        *(f"  --{name}  {f.help} (default {f.default})" for name, f in extra.items()),
+        "",
+        "fields, with their defaults in configs/base.py:",
+    ]
     rows = [f for f in fields(BASE.read_text()) if f.default != "section" or f.comment]
     wide = max(len(f.path) for f in rows)
-    return "\n".join(
+    lines += [
         f"  --config.{f.path:<{wide}}  {f.default}  {f.comment}".rstrip() for f in rows
-    )
+    ]
+    return "\n".join(lines)
 
 
 def _default(written: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agrae_jax.errors import UserError
@@ -87,7 +87,7 @@ def check_fields(
     tree: Mapping[str, Any],
     base: Mapping[str, Any],
     label: str,
-    free: Sequence[str],
+    free: Container[str],
     *,
     prefix: str = "",
     complete: bool = True,
