@@ -8,6 +8,7 @@ the environment, leaves only warnings and the closing tables.
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 import statistics
 import time
@@ -100,9 +101,12 @@ class Console:
         """Progress over the problems of an evaluation."""
         return Progress(self, title, problems, 0, plain_parts=4)
 
-    def before_after_table(self, rows: Iterable[BeforeAfter], *, title: str) -> None:
-        """Prints before, after and the paired difference, in percent and points."""
-        self.table(
+    def before_after_table(self, rows: Iterable[BeforeAfter], *, title: str) -> str:
+        """Prints before, after and the paired difference, in percent and points.
+
+        Returns the plain text, as `table` does.
+        """
+        return self.table(
             ("", "before", "after", "difference"),
             [
                 (
@@ -118,8 +122,11 @@ class Console:
 
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str
-    ) -> None:
-        """Prints any table: first column to the left, the others to the right."""
+    ) -> str:
+        """Prints any table: first column to the left, the others to the right.
+
+        Returns it as plain text, to keep in a file.
+        """
         table = rich.table.Table(
             title=rich.text.Text(title, style="bold"),
             title_justify="left",
@@ -132,6 +139,10 @@ class Console:
             table.add_row(*(rich.text.Text(cell) for cell in row))
         self.rich.print(table)
         self._flush()
+        plain = rich.console.Console(file=io.StringIO(), width=_LOG_WIDTH, record=True)
+        table.box = rich.box.ASCII2
+        plain.print(table)
+        return plain.export_text()
 
     def _line(self, text: str) -> None:
         self.rich.print(rich.text.Text(text), soft_wrap=True)

@@ -126,7 +126,7 @@ def test_quiet_leaves_warnings_and_tables(monkeypatch):
 
 def test_before_after_table():
     console, buffer = _console()
-    console.before_after_table(
+    returned = console.before_after_table(
         [
             BeforeAfter(
                 "pass@1", (0.312, 0.26, 0.365), (0.705, 0.65, 0.76), (0.393, 0.33, 0.45)
@@ -136,6 +136,7 @@ def test_before_after_table():
         title="200 problems [held out]",
     )
     text = buffer.getvalue()
+    assert returned == text
     assert "200 problems [held out]" in text
     assert "31.2 [26.0, 36.5]" in text and "70.5 [65.0, 76.0]" in text
     assert "+39.3 [+33.0, +45.0]" in text
