@@ -1,0 +1,128 @@
+"""Grades a completion against a gold: extract, compare, say which rule decided."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+
+from agrae_jax.verify import normalize, numbers, words
+from agrae_jax.verify.exact import Work
+from agrae_jax.verify.extract import extract
+from agrae_jax.verify.types import (
+    CORRECT,
+    UNGRADABLE,
+    WRONG,
+    NotUnderstood,
+    TooBig,
+    Undefined,
+    Verdict,
+)
+
+Decision = tuple[str, str, str]  # outcome, rule, reason
+
+
+def grade(text: str, gold: str, *, strict: bool = True) -> Verdict:
+    """Grades one completion in this process; see docs/verifier.md for the rules."""
+    start = time.perf_counter()
+    found = extract(text, strict=strict)
+    answer = found.answer if found else None
+    outcome, rule, reason = quick(gold, answer) or decide(gold, answer or "")
+    ms = (time.perf_counter() - start) * 1e3
+    return Verdict(outcome, answer, found.span if found else None, rule, reason, ms)
+
+
+def quick(gold: str, answer: str | None) -> Decision | None:
+    """Decides what needs no parser: no answer, an empty gold, two ordinary numbers."""
+    if not gold.strip():
+        return UNGRADABLE, "gold", "the gold is empty"
+    if answer is None:
+        return WRONG, "extraction", "no answer found"
+    wanted = _gold_number(gold)
+    if wanted is None:
+        return None
+    given = numbers.ordinary(answer)
+    if given is None:
+        return None
+    if given == wanted:
+        return CORRECT, "number", "equal"
+    return WRONG, "number", "another number"
+
+
+_gold_number = functools.lru_cache(maxsize=4096)(numbers.ordinary)
+
+
+def decide(gold: str, answer: str) -> Decision:
+    """Decides a gold and an answer by the full rules, within a fixed amount of work."""
+    if len(answer) > 4 * normalize.MAX_CHARS and answer.strip() != gold.strip():
+        return _long(gold, answer)
+    wanted, given = normalize.clean(gold), normalize.clean(answer)
+    if words.is_placeholder(given) and not words.is_placeholder(wanted):
+        return WRONG, "extraction", "an empty answer"
+    if not wanted:
+        return UNGRADABLE, "gold", "the gold is empty"
+    if normalize.squash(wanted) == normalize.squash(given):
+        return CORRECT, "text", "the same text"
+    if len(given) > normalize.MAX_CHARS or len(wanted) > normalize.MAX_CHARS:
+        return _long(wanted, given)
+    letter = words.option(wanted)
+    if letter:
+        chosen = words.chosen(given)
+        if chosen or len(letter) == 1 and letter in "ABCDE":
+            return _said(chosen == letter, "choice", "another option")
+    if words.is_time(wanted):
+        return _said(words.same_time(wanted, given), "time", "another time")
+    if words.is_words(wanted):
+        number = words.count(wanted)
+        if number is not None and numbers.ordinary(given) == number:
+            return CORRECT, "number word", "equal"
+        return _said(words.same_words(wanted, given), "words", "other words")
+    number = words.count(given)
+    if number is not None:
+        given = str(number)
+    return _mathematics(wanted, given)
+
+
+def _said(equal: bool, rule: str, otherwise: str) -> Decision:
+    return (CORRECT, rule, "equal") if equal else (WRONG, rule, otherwise)
+
+
+def _long(gold: str, answer: str) -> Decision:
+    """Texts too long to parse: decimals digit by digit, all else as text."""
+    keys = numbers.digits_key(gold.strip()), numbers.digits_key(answer.strip())
+    if keys[0] is not None and keys[0] == keys[1]:
+        return CORRECT, "digits", "equal"
+    return WRONG, "length", "longer than any answer"
+
+
+def _mathematics(gold: str, answer: str) -> Decision:
+    from agrae_jax.verify import compare, parse
+
+    keys = numbers.digits_key(gold), numbers.digits_key(answer)
+    if keys[0] is not None and keys[1] is not None:
+        return _said(keys[0] == keys[1], "digits", "another number")
+    try:
+        target = parse.parse(gold)
+    except (NotUnderstood, RecursionError) as error:
+        return UNGRADABLE, "gold", f"the gold is not understood: {error}"
+    letters = frozenset(c for c in gold if c.isalpha())
+    last = "another value"
+    for thousands in (True, False):
+        if not thousands and (target[0] != "list" or "," not in answer):
+            break
+        try:
+            node = parse.parse(answer, letters=letters, thousands=thousands)
+            equal, rule = compare.compare(target, node, Work())
+        except (NotUnderstood, Undefined, TooBig, RecursionError) as error:
+            rule, last = type(error).__name__, str(error) or "too complex"
+            continue
+        if equal:
+            return CORRECT, rule, "equal"
+        last = "another value"
+    return WRONG, rule, last
+
+
+def prepare_process() -> None:
+    """Limits of a process that grades: deep trees and long integers are allowed."""
+    sys.setrecursionlimit(6_000)
+    sys.set_int_max_str_digits(20_000)

@@ -1,0 +1,5 @@
+"""placeholder"""
+
+
+def is_zero(node):
+    return False

@@ -1,0 +1,156 @@
+"""The verifiers by name, all `(text, reference) -> Verdict`.
+
+"math" is the full grader, "gsm8k" compares the number after `####`, "choice" an
+option letter, "geo3k" asks for `<think>..</think>..\\boxed{..}`, and
+"python:package.module.function" calls that function with the same two strings. Such
+a function returns a Verdict, or a bool.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import time
+from collections.abc import Callable
+
+from agrae_jax.errors import UserError
+from agrae_jax.verify import numbers, words
+from agrae_jax.verify.extract import extract
+from agrae_jax.verify.grade import decide, grade, quick
+from agrae_jax.verify.types import CORRECT, UNGRADABLE, WRONG, Extracted, Verdict
+
+Verifier = Callable[[str, str], Verdict]
+
+_HASHES = re.compile(r"####\s*([^\n]*)")
+_GEO3K = re.compile(r"<think>.*</think>.*\\boxed\{.*\}.*", re.S)
+
+
+@functools.lru_cache(maxsize=64)
+def resolve(name: str) -> Verifier:
+    """Returns the verifier of a name; raises UserError for an unknown one."""
+    if name.startswith("python:"):
+        return _from_path(name.removeprefix("python:"))
+    if name not in _NAMED:
+        raise UserError(
+            f"verify.verifier={name!r} is unknown: use one of "
+            f"{', '.join(_NAMED)} or python:package.module.function"
+        )
+    return _NAMED[name]
+
+
+def given(text: str, reference: str) -> Verdict:
+    """As "math", for a text that is the extracted answer already."""
+    start = time.perf_counter()
+    outcome, rule, reason = quick(reference, text) or decide(reference, text)
+    ms = (time.perf_counter() - start) * 1e3
+    return Verdict(outcome, None, None, rule, reason, ms)
+
+
+def gsm8k(text: str, reference: str) -> Verdict:
+    """The number after the last `####`, else the answer as `math` finds it.
+
+    The reference may be a whole GSM8K solution that ends in `#### 42`.
+    """
+    marked = _HASHES.findall(reference)
+    gold = (marked[-1] if marked else reference).strip()
+    found = None
+    for match in _HASHES.finditer(text):
+        found = Extracted(match.group(1).strip(), match.span(1), "phrase")
+    found = found or extract(text)
+    return _decided(found, gold, lambda answer: _same_number(gold, answer), "gsm8k")
+
+
+def _same_number(gold: str, answer: str) -> bool | None:
+    wanted, given = (numbers.ordinary(t.strip("$ %")) for t in (gold, answer))
+    if wanted is None:
+        return None
+    return given == wanted if given is not None else grade(
+        f"\\boxed{{{answer}}}", gold
+    ).correct  # fmt: skip
+
+
+def choice(text: str, reference: str) -> Verdict:
+    """Exactly one option letter, the reference's."""
+    letter = words.chosen(reference)
+    found = extract(text)
+    return _decided(
+        found, letter or "", lambda answer: words.chosen(answer) == letter, "choice"
+    )
+
+
+def geo3k_format(text: str) -> bool:
+    r"""Whether a completion is `<think>..</think>` and then a `\boxed{..}` (EasyR1)."""
+    return _GEO3K.fullmatch(text.strip()) is not None
+
+
+def geo3k(text: str, reference: str) -> Verdict:
+    """Accuracy of Geometry3K; `reason` tells whether the format was right.
+
+    The reward of that task is 0.9 * accuracy + 0.1 * format (methods.md 5.3 row 9);
+    `Verdict.rule` is "geo3k+format" or "geo3k".
+    """
+    verdict = grade(text, reference)
+    rule = "geo3k+format" if geo3k_format(text) else "geo3k"
+    return Verdict(
+        verdict.outcome, verdict.answer, verdict.span, rule, verdict.reason, verdict.ms
+    )
+
+
+def geo3k_reward(verdict: Verdict) -> float:
+    """0.9 * accuracy + 0.1 * format of a `geo3k` verdict."""
+    return 0.9 * verdict.correct + 0.1 * (verdict.rule == "geo3k+format")
+
+
+def _decided(
+    found: Extracted | None,
+    gold: str,
+    same: Callable[[str], bool | None],
+    rule: str,
+) -> Verdict:
+    start = time.perf_counter()
+    if not gold:
+        outcome, reason = UNGRADABLE, "the reference is not understood"
+    elif found is None:
+        outcome, reason = WRONG, "no answer found"
+    else:
+        equal = same(found.answer)
+        if equal is None:
+            outcome, reason = UNGRADABLE, "the reference is not understood"
+        else:
+            outcome = CORRECT if equal else WRONG
+            reason = "equal" if equal else "another value"
+    ms = (time.perf_counter() - start) * 1e3
+    answer, span = (found.answer, found.span) if found else (None, None)
+    return Verdict(outcome, answer, span, rule, reason, ms)
+
+
+def _from_path(path: str) -> Verifier:
+    module, _, name = path.rpartition(".")
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UserError(
+            f"verify.verifier=python:{path} cannot be loaded: {error}"
+        ) from (error)
+
+    def call(text: str, reference: str) -> Verdict:
+        start = time.perf_counter()
+        result = function(text, reference)
+        if isinstance(result, Verdict):
+            return result
+        if not isinstance(result, bool):
+            raise TypeError(f"{path} returned {type(result).__name__}, not bool")
+        ms = (time.perf_counter() - start) * 1e3
+        return Verdict(CORRECT if result else WRONG, None, None, path, "", ms)
+
+    return call
+
+
+_NAMED: dict[str, Verifier] = {
+    "math": grade,
+    "answer": given,
+    "gsm8k": gsm8k,
+    "choice": choice,
+    "geo3k": geo3k,
+}
