@@ -76,10 +76,9 @@ def named_shardings(
 
     def one(key_path: Any, leaf: Any) -> NamedSharding:
         path = tree_path(key_path)
-        for pattern, axes in param_axes:
-            if re.fullmatch(pattern, path):
-                break
-        else:
+        matches = (axes for regex, axes in param_axes if re.fullmatch(regex, path))
+        axes = next(matches, None)
+        if axes is None:
             raise ValueError(f"parameter {path} matches no entry of the sharding table")
         if len(axes) != len(leaf.shape):
             raise ValueError(f"parameter {path} has shape {leaf.shape}, axes {axes}")

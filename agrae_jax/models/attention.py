@@ -47,7 +47,7 @@ class Attention(nnx.Module):
         self.out = Linear([c.heads, c.head_dim], [c.width], **options)
 
     def project(self, x: Array, rope: tuple[Array, Array]) -> tuple[Array, ...]:
-        """x [.., width] to queries [.., M, R, D], scaled, keys and values [.., M, D]."""
+        """x to queries [.., M, R, D], scaled, and keys and values [.., M, D]."""
         query = rotate(self.query(x), *rope, scale=self.head_dim**-0.5)
         query = query.reshape(*x.shape[:-1], self.kv_heads, -1, self.head_dim)
         return query, rotate(self.key(x), *rope), self.value(x)
@@ -66,8 +66,8 @@ def attend(query: Array, *parts: Part) -> Array:
     top = jax.lax.stop_gradient(top)[..., None]
     weights = [jnp.exp(s - top) for s in scores]
     total = sum(jnp.sum(w, -1, keepdims=True) for w in weights)
-    mixed = sum(_mix(w, part, exact) for w, part in zip(weights, parts, strict=True))
-    return (mixed / total).astype(query.dtype)
+    mixed = [_mix(w, part, exact) for w, part in zip(weights, parts, strict=True)]
+    return (functools.reduce(jnp.add, mixed) / total).astype(query.dtype)
 
 
 def _scores(query: Array, part: Part, exact: Any) -> Array:

@@ -6,17 +6,16 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import agrae_jax.models.llama.config
-import agrae_jax.models.llama.convert
-import agrae_jax.models.llama.model
-import agrae_jax.models.llama.sharding
-import agrae_jax.models.qwen2.config
-import agrae_jax.models.qwen2.convert
-import agrae_jax.models.qwen2.model
-import agrae_jax.models.qwen2.sharding
 from agrae_jax.errors import UserError
-from agrae_jax.models import llama, qwen2
 from agrae_jax.models.decoder_config import DecoderConfig
+from agrae_jax.models.llama import config as llama_config
+from agrae_jax.models.llama import convert as llama_convert
+from agrae_jax.models.llama import model as llama_model
+from agrae_jax.models.llama import sharding as llama_sharding
+from agrae_jax.models.qwen2 import config as qwen2_config
+from agrae_jax.models.qwen2 import convert as qwen2_convert
+from agrae_jax.models.qwen2 import model as qwen2_model
+from agrae_jax.models.qwen2 import sharding as qwen2_sharding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,19 +29,21 @@ class Family:
     rules: Mapping[str, Mapping[str, str | None]]
 
 
-def _family(folder: Any, module: Any) -> Family:
-    return Family(
-        module=module,
-        read_config=folder.config.read_config,
-        mapping=folder.convert.MAPPING,
-        param_axes=folder.sharding.PARAM_AXES,
-        rules=folder.sharding.RULES,
-    )
-
-
 FAMILIES = {
-    "llama": _family(llama, llama.model.Llama),
-    "qwen2": _family(qwen2, qwen2.model.Qwen2),
+    "llama": Family(
+        module=llama_model.Llama,
+        read_config=llama_config.read_config,
+        mapping=llama_convert.MAPPING,
+        param_axes=llama_sharding.PARAM_AXES,
+        rules=llama_sharding.RULES,
+    ),
+    "qwen2": Family(
+        module=qwen2_model.Qwen2,
+        read_config=qwen2_config.read_config,
+        mapping=qwen2_convert.MAPPING,
+        param_axes=qwen2_sharding.PARAM_AXES,
+        rules=qwen2_sharding.RULES,
+    ),
 }
 
 

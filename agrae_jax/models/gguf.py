@@ -12,7 +12,8 @@ import importlib.metadata
 from pathlib import Path
 from typing import Any
 
-import gguf
+from gguf.gguf_reader import GGUFReader
+from gguf.quants import dequantize
 import numpy as np
 
 from agrae_jax.errors import UserError
@@ -139,7 +140,7 @@ def read_tensors(path: str | Path) -> dict[str, np.ndarray]:
     kv_heads = read(f"{arch}.attention.head_count_kv") or heads
     state = {}
     for tensor in reader.tensors:
-        value = gguf.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+        value = dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
         name = _hugging_face_name(tensor.name, path)
         # llama.cpp stores rotary pairs side by side, for the Llama family only
         if arch == "llama" and name.endswith(("q_proj.weight", "k_proj.weight")):
@@ -165,7 +166,7 @@ def _unpermute(value: np.ndarray, heads: int) -> np.ndarray:
     return pairs.swapaxes(1, 2).reshape(rows, width)
 
 
-def _open(path: str | Path) -> gguf.GGUFReader:
+def _open(path: str | Path) -> GGUFReader:
     try:
         return _parse(str(path), Path(path).stat().st_mtime_ns)
     except (OSError, ValueError) as error:
@@ -173,11 +174,11 @@ def _open(path: str | Path) -> gguf.GGUFReader:
 
 
 @functools.lru_cache(maxsize=1)  # parsing takes seconds; config, weights, tokenizer
-def _parse(path: str, _modified: int) -> gguf.GGUFReader:
-    return gguf.GGUFReader(path)
+def _parse(path: str, _modified: int) -> GGUFReader:
+    return GGUFReader(path)
 
 
-def _fields(reader: gguf.GGUFReader):
+def _fields(reader: GGUFReader):
     """`read(key)` gives the field's Python value, None where the file has none."""
 
     def read(key: str) -> Any:

@@ -97,7 +97,7 @@ def param_shapes(policy: Policy) -> Params:
 
 
 def check_params(policy: Policy, params: Params) -> None:
-    """Raises `UserError` naming the first path, shape or dtype that is not the policy's."""
+    """Raises `UserError` naming a path, shape or dtype that is not the policy's."""
     found, wanted = _leaves(params), _leaves(param_shapes(policy))
     odd = sorted(set(found) ^ set(wanted))
     if odd:
