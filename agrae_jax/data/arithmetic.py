@@ -136,7 +136,7 @@ LEVELS: dict[str, Level] = {
     "difference_2_2": Level(
         (_TWO, _TWO), lambda a, b: a - b, _DIFFERENCE, _not_negative
     ),
-    "boxes": Level(((2, 9), (2, 12)), lambda a, b: a * b, _BOXES),
+    "boxes": Level(((2, 9), (2, 12)), lambda a, b: a * b, _BOXES, commutes=True),
     "gives_buys_1": Level(
         (_ONE, _ONE, _ONE), lambda a, b, c: a - b + c, _GIVES_BUYS, _not_negative
     ),
