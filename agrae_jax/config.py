@@ -27,6 +27,13 @@ from agrae_jax.data import datasets
 from agrae_jax.errors import UserError
 
 
+def _method_arguments(name: str) -> dict[str, Any]:
+    if name not in methods.names():
+        hint = config_text.near(name, methods.names())
+        raise UserError(f"config.method.name={name} is not a method; {hint}")
+    return methods.signature_defaults(name)
+
+
 def _random_sizes(path: str) -> dict[str, Any]:
     """Sizes that a random model may be given; the vocabulary is the tokenizer's."""
     if not path.startswith("random:"):
@@ -38,7 +45,7 @@ def _random_sizes(path: str) -> dict[str, Any]:
 
 # Sections whose fields are the keywords of what another field names.
 _SEEDED: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
-    "method.kwargs": ("method.name", methods.signature_defaults),
+    "method.kwargs": ("method.name", _method_arguments),
     "data.train_kwargs": ("data.train", datasets.signature_defaults),
     "data.test_kwargs": ("data.test", datasets.signature_defaults),
     "model.kwargs": ("model.path", _random_sizes),

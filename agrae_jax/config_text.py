@@ -69,9 +69,27 @@ def near(word: str, known: Iterable[str], prefix: str = "") -> str:
 
 
 def closest(word: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
-    """The known word nearest to this one, None where none is near."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=cutoff)
-    return found[0] if found else None
+    """The known word nearest to this one, None where none is near.
+
+    Near words of equal likeness are told apart by the edits between them, two letters
+    exchanged being one: gpro is grpo, not gspo.
+    """
+    found = difflib.get_close_matches(word, list(known), n=5, cutoff=cutoff)
+    return min(found, key=lambda near_by: _edits(word, near_by), default=None)
+
+
+def _edits(a: str, b: str) -> int:
+    """Insertions, deletions, substitutions and exchanges of neighbours from a to b."""
+    rows = [list(range(len(b) + 1))]
+    for i, x in enumerate(a, start=1):
+        row = [i]
+        for j, y in enumerate(b, start=1):
+            best = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                best = min(best, rows[-2][j - 2] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
