@@ -75,6 +75,8 @@ CHAT_TEMPLATES = [
     "{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' "
     "+ '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}"
     "{% endif %}",
+    "{% for m in messages %}\n    {% if m.role == 'user' %}\n    U: {{ m.content }}\n"
+    "    {% endif %}\n{% endfor %}\n  {% if add_generation_prompt %}\nA:{% endif %}",
     "{{- bos_token }}\n{%- for m in messages %}\n    {%- if m.role == 'system' %}\n"
     "        {%- continue %}\n    {%- endif %}\n"
     "    {{- '[' + m.role | upper + '] ' + m.content | trim + eos_token }}\n"
