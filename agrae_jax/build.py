@@ -15,6 +15,7 @@ from agrae_jax.data.problem import Problem
 from agrae_jax.distributed import global_rows
 from agrae_jax.errors import UserError
 from agrae_jax.grading import GradeFn, verify
+from agrae_jax.models import gguf
 from agrae_jax.optim import make_optimizer, state_shardings
 from agrae_jax.types import Method, Params, Policy, PromptBatch, Rollout, TrainState
 
@@ -30,6 +31,7 @@ class Model:
     shardings: Any
     tokenizer: templates.Tokenizer
     mesh: jax.sharding.Mesh
+    dtype: str  # of compute, hence of the parameters that sample
 
 
 def build_mesh(config: Any) -> jax.sharding.Mesh:
@@ -67,18 +69,19 @@ def build_model(config: Any, mesh: jax.sharding.Mesh) -> Model:
         init = jax.jit(policy.init, out_shardings=shardings)
         params = init(jax.random.key(config.seed))
     else:
+        tokenizer = load_tokenizer(c.path)
         policy, host_params, facts = models.from_pretrained(c.path, **options)
-        tokenizer = load_tokenizer(c.path, facts)
         shardings = param_shardings(policy, host_params, mesh)
         params = jax.device_put(host_params, shardings)
-    return Model(policy, params, shardings, tokenizer, mesh)
+    return Model(policy, params, shardings, tokenizer, mesh, c.dtype)
 
 
-def load_tokenizer(path: str, facts: Any) -> templates.Tokenizer:
+def load_tokenizer(path: str) -> templates.Tokenizer:
     """The tokenizer of a model folder or .gguf file."""
-    if facts.tokenizer is not None:
-        return templates.from_vocabulary(**facts.tokenizer)
-    return templates.from_folder(path)
+    found = models.resolve(path)
+    if found.is_dir():
+        return templates.from_folder(found)
+    return templates.from_vocabulary(**gguf.read_tokenizer(found))
 
 
 def param_shardings(policy: Policy, params: Any, mesh: jax.sharding.Mesh) -> Any:
@@ -166,7 +169,7 @@ def build_sampler(model: Model, spec: sampling.SampleSpec, *, seed: int, wave: i
 
 def _to_sampling_layout(model: Model):
     """Master parameters -> the decoding layout and dtype; nothing to do on one chip."""
-    dtype = model.policy.config.dtype
+    dtype = model.dtype
     leaves = jax.tree.leaves(model.params)
     if model.mesh.size == 1 and all(leaf.dtype == dtype for leaf in leaves):
         return lambda params: params
