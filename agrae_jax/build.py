@@ -35,7 +35,10 @@ class Model:
 
 
 def build_mesh(config: Any) -> jax.sharding.Mesh:
-    """The device mesh of a config; -1 on the fsdp axis takes all that are left."""
+    """The device mesh; -1 on the fsdp axis takes all devices, a number only so many.
+
+    Raises UserError where the devices, or the batch sizes over them, do not divide.
+    """
     devices, tensor, fsdp = jax.device_count(), config.mesh.tensor, config.mesh.fsdp
     if fsdp == -1:
         if devices % tensor:
@@ -43,16 +46,32 @@ def build_mesh(config: Any) -> jax.sharding.Mesh:
                 f"mesh.tensor={tensor} does not divide the {devices} devices"
             )
         fsdp = devices // tensor
-    if fsdp * tensor != devices:
+    if fsdp * tensor > devices:
         raise UserError(
-            f"mesh.fsdp={fsdp} x mesh.tensor={tensor} is not {devices} devices: "
-            "set mesh.fsdp=-1"
+            f"mesh.fsdp={fsdp} x mesh.tensor={tensor} is more than the {devices} "
+            "devices: set mesh.fsdp=-1 to take what there is"
         )
-    return sharding.make_mesh(fsdp, tensor)
+    c, updates = config.rollout, config.updates
+    rows = c.prompts // updates.mini_batches // updates.micro_batches
+    evaluated = config.eval.prompts or c.wave or c.prompts
+    for name, size in (
+        ("rollout.prompts / mini_batches / micro_batches", rows),
+        ("rollout.wave (or prompts)", c.wave or c.prompts),
+        ("eval.prompts (or rollout.wave)", evaluated),
+    ):
+        if size % fsdp:
+            raise UserError(
+                f"{name} is {size}, which the {fsdp} devices of the fsdp axis do not "
+                "divide: change it, or set mesh.fsdp"
+            )
+    return sharding.make_mesh(fsdp, tensor, jax.devices()[: fsdp * tensor])
 
 
-def build_model(config: Any, mesh: jax.sharding.Mesh) -> Model:
-    """Reads (or, for `random:FAMILY`, draws) the weights and puts them on the mesh."""
+def build_model(config: Any, mesh: jax.sharding.Mesh, *, weights: bool = True) -> Model:
+    """Reads (or, for `random:FAMILY`, draws) the weights and puts them on the mesh.
+
+    Without `weights`, params are shapes with shardings: what a restore asks for.
+    """
     c = config.model
     options = {
         "dtype": c.dtype,
@@ -60,18 +79,26 @@ def build_model(config: Any, mesh: jax.sharding.Mesh) -> Model:
         "remat": c.remat,
         "attention_block": c.attention_block,
     }
+    host_params = None
     if c.path.startswith("random:"):
         tokenizer = templates.tiny()
         kwargs = {"vocab_size": tokenizer.vocab_size, **dict(c.kwargs)}
         policy = models.random(c.path.removeprefix("random:"), kwargs, **options)
-        shapes = jax.eval_shape(policy.init, jax.random.key(0))
-        shardings = param_shardings(policy, shapes, mesh)
+    else:
+        tokenizer = load_tokenizer(c.path)
+        policy, host_params, _ = models.from_pretrained(c.path, **options)
+    shapes = jax.eval_shape(policy.init, jax.random.key(0))
+    shardings = param_shardings(policy, shapes, mesh)
+    if not weights:
+        params = jax.tree.map(
+            lambda x, s: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=s),
+            shapes,
+            shardings,
+        )
+    elif host_params is None:
         init = jax.jit(policy.init, out_shardings=shardings)
         params = init(jax.random.key(config.seed))
     else:
-        tokenizer = load_tokenizer(c.path)
-        policy, host_params, facts = models.from_pretrained(c.path, **options)
-        shardings = param_shardings(policy, host_params, mesh)
         params = jax.device_put(host_params, shardings)
     return Model(policy, params, shardings, tokenizer, mesh, c.dtype)
 

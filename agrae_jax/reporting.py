@@ -149,13 +149,15 @@ class Evaluator:
         self._encoded: list[Any] | None = None
         self.name = dataset_slug(config.data.test)
 
-    def run(self, params: Any, *, step: int, name: str | None = None) -> dict[str, Any]:
+    def run(
+        self, params: Any, *, step: int, name: str | None = None, again: bool = False
+    ) -> dict[str, Any]:
         """Evaluates, writes eval/<name>.json and its samples, and returns the result.
 
-        A result of the same step that is already there is read, not made again.
+        A result that is already there is read, not made again, unless `again`.
         """
         name = name or f"{self.name}_step_{step:06d}"
-        if (self._run.eval / f"{name}.json").exists():
+        if not again and (self._run.eval / f"{name}.json").exists():
             self._console.say(f"evaluation {name} is there already")
             return self.result(name)
         if self._encoded is None:
@@ -212,6 +214,19 @@ class Evaluator:
     def result(self, name: str) -> dict[str, Any]:
         """A result on disk."""
         return json.loads((self._run.eval / f"{name}.json").read_text())
+
+    def print_result(self, result: dict[str, Any]) -> None:
+        """One evaluation as a table: pass@k with intervals, and pass@1 by level."""
+        rows = [
+            (f"pass@{k}", *(f"{100 * v[end]:.1f}" for end in ("mean", "low", "high")))
+            for k, v in result["pass@k"].items()
+        ]
+        rows += [
+            (f"pass@1 of {level}", f"{100 * table['1']:.1f}", "", "")
+            for level, table in result["by_level"].items()
+        ]
+        title = f"{result['dataset']} at step {result['step']}; percent"
+        self._console.table(("", "mean", "low", "high"), rows, title=title)
 
     def print_comparison(self) -> None:
         """Before and after side by side, with paired differences over questions."""

@@ -1,0 +1,143 @@
+"""The whole job on the smoke config: run directory, refusal, kill and resume."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agrae_jax.metrics import read_jsonl, without_times
+
+ROOT = Path(__file__).parents[1]
+ENV = os.environ | {"XLA_FLAGS": "", "JAX_PLATFORMS": "cpu"}
+
+
+def command(workdir, *overrides):
+    return [
+        sys.executable,
+        "-m",
+        "agrae_jax.train",
+        "--config=configs/smoke.py",
+        f"--workdir={workdir}",
+        *overrides,
+    ]
+
+
+def launch(workdir, *overrides):
+    return subprocess.run(
+        command(workdir, *overrides), cwd=ROOT, env=ENV, capture_output=True, text=True
+    )
+
+
+LONG = (
+    "--config.steps=5",
+    "--config.checkpoint.every=2",
+    "--config.eval.before=False",
+    "--config.eval.after=False",
+)
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    workdir = tmp_path_factory.mktemp("runs") / "smoke"
+    done = launch(workdir)
+    assert done.returncode == 0, done.stderr
+    return workdir, done.stdout
+
+
+def test_a_run_leaves_a_whole_run_directory(smoke):
+    workdir, out = smoke
+    config = json.loads((workdir / "config.json").read_text())
+    assert config["method"]["kwargs"]["alpha"] == 1.0
+    assert [line["step"] for line in read_jsonl(workdir / "metrics.jsonl")] == [1, 2, 3]
+    rows = (workdir / "rollouts" / "step_000001.jsonl").read_text().splitlines()
+    assert len(rows) == 16
+    assert {"completion", "reward", "advantage", "outcome"} <= json.loads(
+        rows[0]
+    ).keys()
+    before = json.loads((workdir / "eval" / "arithmetic_step_000000.json").read_text())
+    assert before["pass@k"].keys() == {"1", "2", "4"}
+    assert sum(r["samples"] for r in before["records"]) == 32
+    assert (workdir / "checkpoints" / "3").is_dir()
+    assert out.splitlines()[0].startswith("Training random:llama with a_grae")
+
+
+def test_a_finished_directory_is_refused_and_says_how_to_go_on(smoke):
+    done = launch(smoke[0])
+    assert done.returncode == 2
+    assert done.stdout + done.stderr == done.stderr.splitlines()[-1] + "\n"
+    assert "--config.steps" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_evaluate_restores_params_and_repeats_the_numbers(smoke):
+    workdir, _ = smoke
+    done = subprocess.run(
+        [sys.executable, "-m", "agrae_jax.evaluate", f"--workdir={workdir}"],
+        cwd=ROOT,
+        env=ENV,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads((workdir / "eval" / "arithmetic.json").read_text())
+    after = json.loads((workdir / "eval" / "arithmetic_step_000003.json").read_text())
+    assert result["records"] == after["records"]
+
+
+def test_a_killed_run_ends_bit_equal_to_one_never_killed(tmp_path):
+    """SIGKILL after step 3, between the checkpoints of steps 2 and 4."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    done = launch(whole, *LONG)
+    assert done.returncode == 0, done.stderr
+    process = subprocess.Popen(command(killed, *LONG), cwd=ROOT, env=ENV)
+    metrics = killed / "metrics.jsonl"
+    while process.poll() is None:
+        saved = (killed / "checkpoints" / "2").is_dir()
+        if saved and metrics.exists() and metrics.read_text().count("\n") >= 3:
+            process.send_signal(signal.SIGKILL)
+            break
+        time.sleep(0.001)
+    assert process.wait() == -signal.SIGKILL
+    again = launch(killed, *LONG)
+    assert again.returncode == 0, again.stderr
+    assert "resumed at step 2 of 5" in again.stdout
+    a, b = (
+        [without_times(line) for line in read_jsonl(d / "metrics.jsonl")]
+        for d in (whole, killed)
+    )
+    assert a == b and len(a) == 5
+    for path in sorted((whole / "rollouts").iterdir()):
+        assert path.read_bytes() == (killed / "rollouts" / path.name).read_bytes()
+    for left, right in zip(arrays(whole), arrays(killed), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def arrays(workdir):
+    """Every array of a run's last checkpoint: params and optimizer state."""
+    import jax
+
+    from agrae_jax import build, config
+    from agrae_jax.checkpoint import Checkpoints
+
+    parsed = config.parse(
+        [f"--workdir={workdir}", "--config.mesh.fsdp=1"], from_run=True
+    )
+    c = parsed.config
+    model = build.build_model(c, build.build_mesh(c))
+    tx = build.build_optimizer(c)
+    state, _ = build.build_state(model, build.build_method(c), tx)
+    checkpoints = Checkpoints(workdir / "checkpoints", keep=None)
+    state, _ = checkpoints.restore(c.steps, build.abstract(state))
+    checkpoints.close()
+    leaves = jax.tree.leaves(state)
+    assert len(leaves) > 20
+    return [np.asarray(leaf) for leaf in leaves]
+
+
+if __name__ == "__main__":
+    raise SystemExit(pytest.main([__file__]))
