@@ -229,8 +229,9 @@ RegularizerFn = Callable[[TokenContext, Any], tuple[Array, Metrics]]
 ImportanceFn = Callable[
     [TokenContext], Array
 ]  # -> weight_BGT, multiplies the surrogate
-SelectFn = Callable[[Any, Array, Array], Array]
-# (method_state, correct_BG, valid_BG) -> train_B in {0, 1}: which groups enter the loss
+SelectFn = Callable[[Any, RewardInput], Array]
+# (method_state, inputs) -> train_BG (or [B, 1]) in {0, 1}: which completions enter
+# the loss and its denominators; statistics and omega are over all of them
 UpdateStateFn = Callable[[Any, AdvantageInput, Array, Metrics], Any]
 # (method_state, inputs, advantage_BG, metrics) -> method_state
 

@@ -91,6 +91,12 @@ def choose(field: str, key: str, table: Mapping[str, T]) -> T:
     return table[key]
 
 
+def check_positive(key: str, value: float) -> None:
+    """Raises UserError unless the keyword argument `key` is above 0."""
+    if not value > 0:
+        raise UserError(f"method.kwargs.{key} = {value} must be above 0")
+
+
 def check_dual_clip(value: float) -> float:
     """Returns a dual clip as given; raises UserError unless it is 0 or above 1."""
     if value != 0 and not value > 1:
@@ -107,10 +113,15 @@ def _maker(name: str) -> Callable[..., Method]:
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    def likeness(other: str) -> float:
+        # Letters in order, then letters in any order: "gpro" is grpo, not gspo.
+        pairs = ((word, other), (sorted(word), sorted(other)))
+        return sum(difflib.SequenceMatcher(None, a, b).ratio() for a, b in pairs)
+
     known = list(known)
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean {near[0]!r}?"
+    near = max(known, key=likeness, default="")
+    if near and likeness(near) > 1.2:
+        return f"did you mean {near!r}?"
     return f"choose from {', '.join(known)}" if known else "there are none"
 
 

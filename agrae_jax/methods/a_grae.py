@@ -23,8 +23,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 
-from agrae_jax.errors import UserError
-from agrae_jax.methods import choose, resolve
+from agrae_jax.methods import check_positive, choose, resolve
 from agrae_jax.rl import shapers
 from agrae_jax.types import Method, ShaperFn
 
@@ -43,8 +42,7 @@ def make(
     `alpha` > 0 is the success rate from which positive advantages are left whole: 1
     for MATH, 0.5 for the paper's other data. Sample level alone stays zero-sum.
     """
-    if not alpha > 0:
-        raise UserError(f"method.kwargs.alpha = {alpha} must be above 0, like 1.0")
+    check_positive("alpha", alpha)
     under = resolve(base)
     levels: list[ShaperFn] = []
     if sample_level:

@@ -31,3 +31,19 @@ def truncated_sequence(ctx: TokenContext, *, cap: float) -> Array:
     log_BG1 = jnp.sum(_log_gap(ctx), -1, keepdims=True)
     weight_BG1 = jnp.minimum(jnp.exp(jnp.clip(log_BG1, -20.0, 20.0)), cap)
     return jnp.broadcast_to(weight_BG1, ctx.mask_BGT.shape)
+
+
+def masked_token(ctx: TokenContext, *, low: float, high: float) -> Array:
+    """Returns `pi_old / pi_sampler` of each token, 0 outside [low, high] (IcePop)."""
+    return _inside(jnp.exp(jnp.clip(_log_gap(ctx), -20.0, 20.0)), low, high)
+
+
+def masked_sequence(ctx: TokenContext, *, low: float, high: float) -> Array:
+    """Returns the product of the token ratios, 0 outside [low, high]."""
+    log_BG1 = jnp.sum(_log_gap(ctx), -1, keepdims=True)
+    weight_BG1 = _inside(jnp.exp(jnp.clip(log_BG1, -20.0, 20.0)), low, high)
+    return jnp.broadcast_to(weight_BG1, ctx.mask_BGT.shape)
+
+
+def _inside(weight: Array, low: float, high: float) -> Array:
+    return jnp.where((weight >= low) & (weight <= high), weight, 0.0)

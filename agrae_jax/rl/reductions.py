@@ -31,6 +31,12 @@ def sequence_mean(mask_BGT: Array, budget: int) -> Array:
     return mask_BGT / (jnp.maximum(length_BG1, 1) * jnp.maximum(_rows(mask_BGT), 1))
 
 
+def sequence_sum(mask_BGT: Array, budget: int) -> Array:
+    """Every token counts the same, whatever the batch holds: `mask / rows`."""
+    del budget
+    return mask_BGT / jnp.maximum(_rows(mask_BGT), 1)
+
+
 def fixed_length(mask_BGT: Array, budget: int) -> Array:
     """Divides by a constant (Dr. GRPO, 2503.20783): `mask / (rows * budget)`.
 
@@ -42,5 +48,6 @@ def fixed_length(mask_BGT: Array, budget: int) -> Array:
 REDUCTIONS: dict[str, ReductionFn] = {
     "token_mean": token_mean,
     "sequence_mean": sequence_mean,
+    "sequence_sum": sequence_sum,
     "fixed_length": fixed_length,
 }

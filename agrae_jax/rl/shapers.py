@@ -50,3 +50,56 @@ def attenuate_positive(
     """
     damping = jnp.minimum(1.0, inputs.stats.omega / alpha)
     return jnp.where(advantage_BG > 0, advantage_BG * damping, advantage_BG)
+
+
+def sign_weight(
+    advantage_BG: Array, inputs: AdvantageInput, *, positive: float, negative: float
+) -> Array:
+    """Weighs the two signs by constants (A-GRAE table 1, Positive-/Negative-Dominant).
+
+    `positive * A` where `A > 0`, else `negative * A`.
+    """
+    return advantage_BG * jnp.where(advantage_BG > 0, positive, negative)
+
+
+def hard_focus(advantage_BG: Array, inputs: AdvantageInput, *, gamma: float) -> Array:
+    """Returns `gamma A / sqrt(p)` for 0 < p < 1, else `A` (A-GRAE table 1)."""
+    return _divide_by_root(advantage_BG, inputs.stats.p_B, gamma)
+
+
+def easy_focus(advantage_BG: Array, inputs: AdvantageInput, *, gamma: float) -> Array:
+    """Returns `gamma A / sqrt(1 - p)` for 0 < p < 1, else `A` (A-GRAE table 1)."""
+    return _divide_by_root(advantage_BG, 1 - inputs.stats.p_B, gamma)
+
+
+def _divide_by_root(advantage_BG: Array, share_B: Array, gamma: float) -> Array:
+    mixed_B = (share_B > 0) & (share_B < 1)
+    factor_B = gamma / jnp.sqrt(jnp.where(mixed_B, share_B, 1.0))
+    return advantage_BG * jnp.where(mixed_B, factor_B, 1.0)[:, None]
+
+
+def focal(advantage_BG: Array, inputs: AdvantageInput, *, gamma: float) -> Array:
+    """Returns `(1 - p)^gamma A`: less from solved prompts (F-GRPO, 2602.06717)."""
+    return advantage_BG * ((1 - inputs.stats.p_B) ** gamma)[:, None]
+
+
+def logistic_difficulty(
+    advantage_BG: Array,
+    inputs: AdvantageInput,
+    *,
+    low: float,
+    high: float,
+    center: float,
+    slope: float,
+) -> Array:
+    """Weighs by difficulty, the other way round for the two signs (GRPO-LEAD).
+
+    `A w(p)` where `A > 0`, else `A w(1 - p)`, with
+    `w(x) = low + (high - low) / (1 + exp(slope (x - center)))` (2504.09696).
+    """
+
+    def weight(x_B: Array) -> Array:
+        return low + (high - low) / (1 + jnp.exp(slope * (x_B - center)))
+
+    p_B1 = inputs.stats.p_B[:, None]
+    return advantage_BG * jnp.where(advantage_BG > 0, weight(p_B1), weight(1 - p_B1))

@@ -6,10 +6,11 @@ so it can send neither NaN nor infinity into a gradient.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
-from agrae_jax.rl.masked import as_sum, masked
+from agrae_jax.rl.masked import as_sum, masked, masked_sum
 from agrae_jax.types import Metrics, TokenContext
 
 # exp(20) = 5e8 is still far from float32 overflow.
@@ -35,16 +36,11 @@ def ppo_clip(
 ) -> tuple[Array, Metrics]:
     """Returns `max(-A ratio, -A clip(ratio, 1 - low, 1 + high))` (PPO, GRPO, DAPO).
 
-    With `dual` > 1 the loss of a negative advantage stops at `-dual A` (2104.05677,
-    dual-clip PPO 1912.09729); `dual` = 0 leaves it open.
+    With `dual` > 1 the loss of a negative advantage stops at `-dual A` (dual-clip PPO,
+    1912.09729); `dual` = 0 leaves it open.
     """
     ratio_BGT = jnp.exp(log_ratio(ctx))
-    open_BGT = -advantage_BGT * ratio_BGT
-    bound_BGT = -advantage_BGT * jnp.clip(ratio_BGT, 1 - low, 1 + high)
-    clipped_BGT = bound_BGT > open_BGT
-    # `where`, not `maximum`: a tie inside the range must keep the whole gradient.
-    loss_BGT = jnp.where(clipped_BGT, bound_BGT, open_BGT)
-    metrics = ratio_metrics(ctx, clipped_BGT)
+    loss_BGT, metrics = _clip(ctx, advantage_BGT, ratio_BGT, low=low, high=high)
     if dual:
         ceiling_BGT = -dual * advantage_BGT
         over_BGT = (advantage_BGT < 0) & (loss_BGT > ceiling_BGT)
@@ -53,7 +49,87 @@ def ppo_clip(
     return loss_BGT, metrics
 
 
+def _clip(
+    ctx: TokenContext,
+    advantage_BGT: Array,
+    ratio_BGT: Array,
+    *,
+    low: float,
+    high: float,
+) -> tuple[Array, Metrics]:
+    open_BGT = -advantage_BGT * ratio_BGT
+    bound_BGT = -advantage_BGT * jnp.clip(ratio_BGT, 1 - low, 1 + high)
+    clipped_BGT = bound_BGT > open_BGT
+    # `where`, not `maximum`: a tie inside the range must keep the whole gradient.
+    loss_BGT = jnp.where(clipped_BGT, bound_BGT, open_BGT)
+    return loss_BGT, ratio_metrics(ctx, clipped_BGT)
+
+
 def reinforce(ctx: TokenContext, advantage_BGT: Array) -> tuple[Array, Metrics]:
-    """Returns `-A log pi`: no ratio, no clip (REINFORCE, GPG 2504.02546)."""
+    """Returns `-A log pi`: no ratio, no clip."""
     loss_BGT = -advantage_BGT * masked(ctx.logprob_BGT, ctx.mask_BGT)
     return loss_BGT, {"approx_kl": as_sum(-log_ratio(ctx), ctx.mask_BGT)}
+
+
+def cispo(
+    ctx: TokenContext, advantage_BGT: Array, *, low: float, high: float
+) -> tuple[Array, Metrics]:
+    """Returns `-sg(clip(ratio, 1 - low, 1 + high)) A log pi` (CISPO, 2506.13585).
+
+    The weight of a token is clipped, its gradient never dropped; `low` >= 1 leaves
+    small ratios alone.
+    """
+    ratio_BGT = jnp.exp(log_ratio(ctx))
+    weight_BGT = jax.lax.stop_gradient(jnp.clip(ratio_BGT, 1 - low, 1 + high))
+    loss_BGT, _ = reinforce(ctx, advantage_BGT)
+    return weight_BGT * loss_BGT, ratio_metrics(ctx, weight_BGT != ratio_BGT)
+
+
+def gspo(
+    ctx: TokenContext, advantage_BGT: Array, *, low: float, high: float
+) -> tuple[Array, Metrics]:
+    """PPO's clip on the ratio of whole completions, per token (GSPO, 2507.18071).
+
+    `log s_t = sg(mean of log-ratios) + log pi - sg(log pi)`: the value is the
+    geometric mean of the ratios, the gradient reaches every token.
+    """
+    log_BGT = log_ratio(ctx)
+    log_mean_BG1 = _sequence_mean(log_BGT, ctx)
+    log_BGT = jax.lax.stop_gradient(log_mean_BG1 - log_BGT) + log_BGT
+    return _clip(ctx, advantage_BGT, jnp.exp(log_BGT), low=low, high=high)
+
+
+def gmpo(
+    ctx: TokenContext, advantage_BGT: Array, *, low: float, high: float
+) -> tuple[Array, Metrics]:
+    """Returns `-A` times the geometric mean of clipped ratios (GMPO, 2507.20673).
+
+    Log-ratios are clipped on one side: `min(d, high)` where `A > 0`, `max(d, -low)`
+    elsewhere. Every token holds the loss of its completion, so use `sequence_mean`.
+    """
+    open_BGT = log_ratio(ctx)
+    bound_BGT = jnp.where(
+        advantage_BGT > 0, jnp.minimum(open_BGT, high), jnp.maximum(open_BGT, -low)
+    )
+    loss_BGT = -advantage_BGT * jnp.exp(_sequence_mean(bound_BGT, ctx))
+    return loss_BGT, ratio_metrics(ctx, bound_BGT != open_BGT)
+
+
+def sapo(
+    ctx: TokenContext, advantage_BGT: Array, *, tau_pos: float, tau_neg: float
+) -> tuple[Array, Metrics]:
+    """Replaces the clip by a smooth gate (SAPO, 2511.20347).
+
+    `-A sigmoid(tau (ratio - 1)) 4 / tau`, tau by the sign of A; slope 1 at ratio 1.
+    """
+    tau_BGT = jnp.where(advantage_BGT > 0, tau_pos, tau_neg)
+    ratio_BGT = jnp.exp(log_ratio(ctx))
+    gate_BGT = jax.nn.sigmoid(tau_BGT * (ratio_BGT - 1)) * 4 / tau_BGT
+    metrics = {"approx_kl": as_sum(-log_ratio(ctx), ctx.mask_BGT)}
+    return -advantage_BGT * gate_BGT, metrics
+
+
+def _sequence_mean(x_BGT: Array, ctx: TokenContext) -> Array:
+    """Returns the mean over the tokens of each completion, [B, G, 1]."""
+    length_BG = jnp.maximum(jnp.sum(ctx.mask_BGT, -1), 1)
+    return (masked_sum(x_BGT, ctx.mask_BGT, -1) / length_BG)[..., None]

@@ -31,6 +31,7 @@ def resolve(name):
     return methods.resolve(name)
 
 
+@functools.cache
 def batch(group, *, hostile=True, seed=0):
     """Prompts with p = 0, 1, and between, and arrays of every kind a method may see.
 
@@ -116,9 +117,13 @@ def loss_and_gradient(method, ctx, advantage_BGT, keep_BGT, state):
 
 def whole(method, seen, arrays):
     inputs, advantage_BG = loss.advantages(seen, method=method)
+    state = method.init_state()
+    if method.select is not None:
+        train_BG = method.select(state, seen)
+        mask_BGT = arrays["mask_BGT"] * train_BG[..., None]
+        arrays = arrays | {"mask_BGT": mask_BGT}
     ctx = context(method, seen, inputs, arrays)
     advantage_BGT, keep_BGT = token_parts(method, ctx, advantage_BG)
-    state = method.init_state()
     if method.update_state is not None:
         state = method.update_state(
             state,
@@ -142,11 +147,14 @@ def whole(method, seen, arrays):
     }
 
 
+@functools.cache
+def ran(name, group, hostile=True):
+    return whole(resolve(name), *batch(group, hostile=hostile))
+
+
 @pytest.mark.parametrize("group", [2, 8])
 def test_finite_whatever_the_group_holds(name, group):
-    method = resolve(name)
-    seen, arrays = batch(group)
-    out = whole(method, seen, arrays)
+    out = dict(ran(name, group))
     shape = (8, group)
     assert out["advantage"].shape == shape and out["advantage"].dtype == jnp.float32
     assert out["advantage_BGT"].shape == (*shape, BUDGET)
@@ -158,9 +166,8 @@ def test_finite_whatever_the_group_holds(name, group):
 
 
 def test_padding_and_ungradable_samples_get_nothing(name):
-    method = resolve(name)
     seen, arrays = batch(8)
-    out = whole(method, seen, arrays)
+    out = ran(name, 8)
     assert (out["advantage"][np.asarray(seen.valid_BG) == 0] == 0).all()
     padding = arrays["mask_BGT"] == 0
     for grad in out["grads"]:
@@ -168,14 +175,14 @@ def test_padding_and_ungradable_samples_get_nothing(name):
 
 
 def test_it_learns_something(name):
-    out = whole(resolve(name), *batch(8, hostile=False))
+    out = ran(name, 8, hostile=False)
     assert jnp.abs(out["grads"][0]).max() > 1e-6
 
 
 def test_jit_gives_the_same(name):
     method = resolve(name)
-    seen, arrays = batch(4)
-    plain = whole(method, seen, arrays)
+    seen, arrays = batch(8)
+    plain = ran(name, 8)
     jitted = jax.jit(lambda s, a: whole(method, s, a))(seen, arrays)
     for key in ("advantage", "loss", "grads"):
         for a, b in zip(
@@ -187,9 +194,9 @@ def test_jit_gives_the_same(name):
 def test_order_within_a_group_does_not_matter(name):
     method = resolve(name)
     seen, arrays = batch(8)
-    order = np.random.default_rng(1).permutation(8)
+    order = np.array([2, 0, 7, 3, 1, 6, 4, 5])
     shuffle = functools.partial(jax.tree.map, lambda x: x[:, order])
-    plain, moved = whole(method, seen, arrays), whole(method, *shuffle((seen, arrays)))
+    plain, moved = ran(name, 8), whole(method, *shuffle((seen, arrays)))
     np.testing.assert_allclose(
         moved["advantage"], plain["advantage"][:, order], rtol=5e-6, atol=5e-6
     )
@@ -200,9 +207,7 @@ def test_order_within_a_group_does_not_matter(name):
 
 @pytest.mark.parametrize("parts", [2, 4])
 def test_micro_batches_add_up(name, parts):
-    method = resolve(name)
-    seen, arrays = batch(4)
-    out = whole(method, seen, arrays)
+    method, out = resolve(name), ran(name, 8)
     total, grads, metrics = 0.0, [], []
     for index in range(parts):
         rows = functools.partial(
@@ -229,16 +234,10 @@ def test_micro_batches_add_up(name, parts):
         np.testing.assert_allclose(summed, pair, rtol=5e-6, atol=5e-6, err_msg=key)
 
 
-def group_sums(method):
-    """Sums of advantages of groups that are not dead, omega well below 1."""
-    seen, _ = batch(8)
-    inputs, advantage_BG = loss.advantages(seen, method=method)
-    alive = ~np.asarray(inputs.stats.degenerate_B)
-    return np.asarray(advantage_BG.sum(-1))[alive]
-
-
 def test_zero_sum_is_kept_if_promised_and_broken_if_not(name):
-    sums = group_sums(resolve(name))
+    out = ran(name, 8)
+    alive = ~np.asarray(out["inputs"].stats.degenerate_B)
+    sums = np.asarray(out["advantage"].sum(-1))[alive]
     if resolve(name).zero_sum:
         np.testing.assert_allclose(sums, 0.0, atol=5e-6)
     else:
@@ -246,11 +245,9 @@ def test_zero_sum_is_kept_if_promised_and_broken_if_not(name):
 
 
 def test_dead_groups_are_zero_if_promised_and_not_if_not(name):
-    method = resolve(name)
-    seen, _ = batch(8, hostile=False)
-    _, advantage_BG = loss.advantages(seen, method=method)
-    dead = np.asarray(advantage_BG)[:2]  # nobody and everybody right
-    if method.dead_groups_zero:
+    # Nobody right, everybody right.
+    dead = np.asarray(ran(name, 8, hostile=False)["advantage"])[:2]
+    if resolve(name).dead_groups_zero:
         np.testing.assert_array_equal(dead, 0.0)
     else:
         assert np.abs(dead).max() > 1e-3
@@ -258,12 +255,16 @@ def test_dead_groups_are_zero_if_promised_and_not_if_not(name):
 
 def test_it_asks_only_for_what_can_be_computed(name):
     assert resolve(name).needs <= {*NEEDS, "current_first_pass"}
-    seen, arrays = batch(4, hostile=False)
+    seen, arrays = batch(8, hostile=False)
     method = resolve(name)
-    arrays |= {key: None for need, key in NEEDS.items() if need not in method.needs}
+    absent = {key: None for need, key in NEEDS.items() if need not in method.needs}
     inputs, advantage_BG = loss.advantages(seen, method=method)
-    ctx = context(method, seen, inputs, arrays)
-    advantage_BGT, keep_BGT = token_parts(method, ctx, advantage_BG)
+    ctx = context(method, seen, inputs, arrays | absent)
+    first = ctx
+    if "current_first_pass" in method.needs:  # of which the entropies are known
+        entropy_BGT = jnp.asarray(arrays["entropy_BGT"])
+        first = dataclasses.replace(ctx, entropy_BGT=entropy_BGT)
+    advantage_BGT, keep_BGT = token_parts(method, first, advantage_BG)
     value, _ = loss.rlvr_loss(
         ctx, advantage_BGT, keep_BGT, method.init_state(), method=method
     )

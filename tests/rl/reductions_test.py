@@ -10,7 +10,12 @@ LOSS = jnp.asarray([[[4.0, 0, 0], [1.0, 2.0, 3.0]]])
 MASK = jnp.asarray([[[1.0, 0, 0], [1.0, 1.0, 1.0]]])
 EMPTY = jnp.zeros((1, 1, 3))
 
-EXPECTED = {"token_mean": 2.5, "sequence_mean": 3.0, "fixed_length": 1.6666667}
+EXPECTED = {
+    "token_mean": 2.5,
+    "sequence_mean": 3.0,
+    "sequence_sum": 5.0,
+    "fixed_length": 1.6666667,
+}
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))

@@ -1,0 +1,28 @@
+"""Hard-Focused: the control that breaks sample symmetry for good (2602.05548).
+
+    A <- gamma A / sqrt(p)      for 0 < p < 1
+
+gamma = 0.5 keeps the greatest total weight of a prompt at that of GRPO. Advantages
+still sum to zero in a group. A-GRAE's table 1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+
+from agrae_jax.methods import check_positive, resolve
+from agrae_jax.rl import shapers
+from agrae_jax.types import Method
+
+
+def make(*, base: str = "grpo", gamma: float = 0.5) -> Method:
+    """Returns Hard-Focused on the advantages of `base`; `gamma` > 0."""
+    check_positive("gamma", gamma)
+    under = resolve(base)
+    return dataclasses.replace(
+        under,
+        name="hard_focused",
+        paper="A-GRAE (Hard-Focused), arXiv 2602.05548",
+        shapers=(*under.shapers, partial(shapers.hard_focus, gamma=gamma)),
+    )

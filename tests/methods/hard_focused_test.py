@@ -1,0 +1,25 @@
+"""Hard-Focused: gamma / sqrt(p) (methods.md 5.4, 5.11)."""
+
+import numpy as np
+import pytest
+
+from tests.methods.running import advantages_of, group
+
+
+def test_a_quarter_solved_is_unchanged():
+    np.testing.assert_allclose(
+        advantages_of("hard_focused", [[1, 0, 0, 0]]),
+        advantages_of("grpo", [[1, 0, 0, 0]]),
+        rtol=1e-6,
+    )
+
+
+def test_total_weight_is_the_closed_form():
+    counts = np.arange(1, 8)
+    found = advantages_of("hard_focused", [group(k, 8) for k in counts])
+    expected = 8 * np.sqrt(1 - counts / 8)
+    np.testing.assert_allclose(np.abs(found).sum(-1), expected, rtol=5e-6)
+
+
+if __name__ == "__main__":
+    raise SystemExit(pytest.main([__file__]))
