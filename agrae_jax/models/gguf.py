@@ -12,9 +12,9 @@ import importlib.metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from gguf.gguf_reader import GGUFReader
 from gguf.quants import dequantize
-import numpy as np
 
 from agrae_jax.errors import UserError
 
