@@ -17,6 +17,7 @@ _SIGNS = {
     "÷": r"\div ", "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "≤": r"\le ",
     "⩽": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≠": r"\ne ", "≈": r"\approx ",
     "±": r"\pm ", "∓": r"\mp ", "∞": r"\infty ", "√": r"\rootof ", "∪": r"\cup ",
+    "∛": r"\cuberootof ",
     "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ", "∖": r"\setminus ",
     "°": r"^\circ ", "º": r"^\circ ", "′": "'", "、": ",", "，": ",", "。": ".",
     "；": ";", "⟨": r"\langle ", "⟩": r"\rangle ", "ℝ": r"\mathbb{R}",
@@ -51,7 +52,8 @@ _DROPPED_WITH_ARG = re.compile(
 _LONE_BACKSLASH = re.compile(r"(?<!\\)\\\s*$")
 _PREAMBLE = re.compile(
     r"^\s*(?:\\(?:text\w*|mbox)\s*\{)?\s*(?:so |thus |hence |therefore,? )?the "
-    r"(?:final |correct )?(?:answer|result|value|solution) is\s*:?\s*(?:\}|(?=[^{}]*$))",
+    r"(?:final |correct )?(?:answer|result|value|solution) is\s*:?\s*"
+    r"(?:\}|(?=[^{}]*$))",
     re.I,
 )
 _MARKDOWN = re.compile(r"^[\s`]*\*\*(.+?)\*\*[\s`]*$|^`+(.+?)`+$", re.S)
@@ -64,8 +66,15 @@ _DOTTED = re.compile(
 _BRACKETED = re.compile(r"(?<![\d.])(\d*)\.(\d*)\((\d+)\)(?![\d.(^])")
 _ELLIPSIS = re.compile(r"(?<![\d.,])(\d*)\.(\d{3,})\s*(?:\.\.\.|\\[lcd]?dots)")
 _BASED = re.compile(
-    r"(?<![\w.}\\])\(?(?:\\(?:text|mathrm|mbox)\s*\{\s*([0-9A-Z]+)\s*\}|([0-9A-Z]+))\)?"
+    r"(?<![\w.}\\])\(?(?:\\(?:text|mathrm|mbox)\s*\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
     r"\s*_\s*(?:\{\s*(?:\\(?:text|mathrm|mbox)\s*\{)?\s*(\w+)\s*\}?\s*\}|(\d))"
+)
+_ALL_REALS = re.compile(
+    r"(?:\\(?:text\w*|mbox)\s*\{)?\s*\b(?:all |any |the )?real(?:s| numbers?)\b\s*"
+    r"((?:except|other than)(?: for)?)?\s*(?:\}|$)"
+)
+_OPEN_OUTWARDS = re.compile(  # ]0, 1[ is (0, 1)
+    r"(?:\\left)?\s*([\[\]])([^\[\]()]+[,;][^\[\]()]+?)\s*(?:\\right)?\s*([\[\]])"
 )
 _BASE_WORDS = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
@@ -87,9 +96,9 @@ def clean(text: str) -> str:
     if "$" in text or "\\" in text:
         text = _MATH_DELIMITER.sub(" ", text)
         text = _NEGATIVE_SPACE.sub("", text)
-        text = text.replace("{,}", ",").replace("\\lbrace", "\\{ ")
-        text = text.replace("\\rbrace", "\\} ")
+        text = text.replace("\\lbrace", "\\{ ").replace("\\rbrace", "\\} ")
         text = _DROPPED_WITH_ARG.sub(" ", text)
+    text = text.replace("{,}", ",")
     text = _LONE_BACKSLASH.sub("", _SPACE.sub(" ", text)).strip()
     text = _PREAMBLE.sub("", text)
     if "." in text:
@@ -97,6 +106,10 @@ def clean(text: str) -> str:
         text = _DOTTED.sub(_dotted, text)
         text = _BRACKETED.sub(_repeating, text)
         text = _ELLIPSIS.sub(_ellipsis, text)
+    if "real" in text:
+        text = _ALL_REALS.sub(_reals, text)
+    if "[" in text or "]" in text:
+        text = _OPEN_OUTWARDS.sub(_turned, text)
     if "_" in text:
         text = _BASED.sub(_based, text)
     return strip_brackets(text.rstrip(" .,;:"))
@@ -209,6 +222,17 @@ def _ellipsis(match: re.Match[str]) -> str:
     return match.group()
 
 
+def _reals(match: re.Match[str]) -> str:
+    return r" \mathbb{R} " + (r"\setminus " if match.group(1) else "")
+
+
+def _turned(match: re.Match[str]) -> str:
+    if match.end() - match.start() < len(match.string):
+        return match.group()
+    opened, inside, closed = match.groups()
+    return f"{'(' if opened == ']' else '['}{inside}{')' if closed == '[' else ']'}"
+
+
 def _based(match: re.Match[str]) -> str:
     digits = match.group(1) or match.group(2)
     base = match.group(3) or match.group(4)
@@ -217,7 +241,9 @@ def _based(match: re.Match[str]) -> str:
         return match.group()
     if len(digits) > 300:
         return r"\toolong "
+    whole, point, part = digits.partition(".")
     try:
-        return f"({int(digits, size)})"
+        value = int(whole + part, size)
     except ValueError:
         return match.group()
+    return f"(\\frac{{{value}}}{{{size ** len(part)}}})" if point else f"({value})"

@@ -26,8 +26,8 @@ def ordinary(text: str) -> Fraction | None:
         return None
     if text.isdigit() and text.isascii():
         return Fraction(int(text))
-    text = text.strip("$ \n\t").rstrip(".,").replace(",\\!", ",").replace("{,}", ",")
-    text = _SIGN_SPACE.sub("", text)
+    text = text.strip("$ \n\t").replace(",\\!", ",").replace("{,}", ",")
+    text = _SIGN_SPACE.sub("", text[:-1] if text[-1:] in (".", ",") else text)
     match = _DECIMAL.fullmatch(text)
     if not match:
         return _fraction(text)

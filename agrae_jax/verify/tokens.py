@@ -1,4 +1,4 @@
-r"""Cuts a cleaned answer into tokens. A whitelist: anything else is not understood.
+r"""Cuts a cleaned answer into tokens; what is not in the tables is not understood.
 
 A token is (kind, value, spaced): kind is one of num, sym, word, text, fn, op, accent,
 matrix, const; `spaced` says whether white space stood before it.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from agrae_jax.verify import macros
 from agrae_jax.verify.types import NotUnderstood
 
 
@@ -23,74 +24,17 @@ class Token(NamedTuple):
 _MAX_TOKENS = 4000
 _SCAN = re.compile(
     r"(?P<space>\s+)"
-    r"|(?P<num>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,4}(?![\w.])|\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))"
+    r"|(?P<num>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d{1,4}(?![\w.])"
+    r"|\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))"
     r"|(?P<word>[A-Za-z]+)"
     r"|(?P<macro>\\[A-Za-z]+\*?)"
     r"|(?P<escaped>\\.)"
-    r"|(?P<op>\*\*|<=|>=|!=|==|<>|->|[-+*/^_=<>()\[\]{}|,;:!%'&@?$])"
+    r"|(?P<op>\*\*|<=|>=|!=|==|<>|[-+*/^_=<>()\[\]{}|,;:!%'&])"
 )
-_TEXT = frozenset(
-    "text textbf textit textrm textnormal texttt textsf textup textsc mbox hbox "
-    "emph mathtext".split()
-)
-_ROMAN = frozenset(
-    "mathrm operatorname operatorname* mathbf mathit mathsf mathtt bm boldsymbol "
-    "mathcal mathscr mathfrak bf rm".split()
-)
-_NOTHING = frozenset(
-    "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle "
-    "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits mathstrut "
-    "strut boxed fbox underline mathop mathord mathbin mathrel rm bf it cal large "
-    "Large small normalsize centering bold quad qquad".split()
-)
-_OPERATORS = {
-    "le": "<=", "leq": "<=", "leqslant": "<=", "leqq": "<=", "ge": ">=", "geq": ">=",
-    "geqslant": ">=", "geqq": ">=", "lt": "<", "gt": ">", "ne": "!=", "neq": "!=",
-    "not=": "!=", "approx": "~", "simeq": "~", "equiv": "==", "in": "in",
-    "notin": "notin", "times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "+-",
-    "mp": "-+", "cup": "cup", "bigcup": "cup", "cap": "cap", "setminus": "setminus",
-    "backslash": "setminus", "mid": "|", "vert": "|", "lvert": "|", "rvert": "|",
-    "colon": ":", "land": "and", "wedge": "and", "lor": "or", "vee": "or",
-    "lbrack": "[", "rbrack": "]", "lparen": "(", "rparen": ")", "langle": "langle",
-    "rangle": "rangle", "lfloor": "lfloor", "rfloor": "rfloor", "lceil": "lceil",
-    "rceil": "rceil", "prime": "'", "bmod": "mod", "mod": "mod", "ldots": "dots",
-    "dots": "dots", "cdots": "dots", "choose": "choose", "percent": "%",
-    "degree": "deg", "to": ":", "circ": "circ", "over": "over", "slash": "/",
-}  # fmt: skip
-_FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh "
-    "coth log ln lg lb exp sqrt frac binom sum prod gcd lcm max min det rootof".split()
-)
-_ALIASES = {
-    "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom",
-    "tbinom": "binom", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
-    "cosec": "csc", "tg": "tan", "ctg": "cot", "arctg": "arctan",
-}  # fmt: skip
-_PLAIN_FUNCTIONS = (_FUNCTIONS | {"asin", "acos", "atan", "abs", "floor", "ceil"}) - {
-    "frac",
-    "binom",
-    "sum",
-    "prod",
-    "rootof",
-    "max",
-    "min",
-    "lb",
-    "lg",
-    "det",
-}
-_CONSTANTS = {"pi": "pi", "infty": "inf", "emptyset": "empty", "varnothing": "empty",
-              "infinity": "inf", "oo": "inf", "inf": "inf"}  # fmt: skip
-GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa "
-    "lambda mu nu xi rho varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta "
-    "Theta Lambda Xi Sigma Upsilon Phi Psi Omega ell hbar partial nabla angle triangle "
-    "aleph star square circledR imath jmath".split()
-)
-_ACCENTS = frozenset("overline bar vec hat widehat tilde widetilde dot ddot overrightarrow "
-                     "overleftrightarrow".split())  # fmt: skip
-_CONNECTIVES = {"and": "and", "or": "or", "to": ":", "mod": "mod", "in": "in"}
-_LONE_UNITS = frozenset("msghlLNJWVKAFC")
-_NUMBER_SETS = frozenset("RNZQC")
+_BRACE = re.compile(r"\\.|[{}]")
+_JOINED = re.compile(r"[\s,.;]*(and|or|to|in|mod)?[\s,.;:]*", re.I)
+_MATHLIKE = re.compile(r"(?:[-+\d\s.,:/()=A-Z]|\band\b|\bor\b)*")
+_LETTER_LIST = re.compile(r"[A-Z](?:\s*(?:,|,?\s*and|,?\s*or)\s*[A-Z])*")
 
 
 def tokenize(text: str, *, thousands: bool = True) -> list[Token]:
@@ -123,37 +67,52 @@ def tokenize(text: str, *, thousands: bool = True) -> list[Token]:
 
 
 _THOUSANDS = re.compile(
-    r"(?<![\d.,_])(?<!\d[, ])(\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+)(?!\s?[\d/]|,\d)"
+    r"\\?[()\[\]{}]|,\s|(?<![\d.,_])(?<!\d[, ])"
+    r"(?:\d{1,3}(?:,\d{3})+(?!\s?\d|,\d)|\d{1,3}(?: \d{3})+(?!\s?[\d/]|,\d))"
 )
 
 
 def join_thousands(text: str) -> str:
-    """Joins 1,234,567 and 1 234 567 outside brackets, where no list is meant."""
+    """Joins the groups of 1,234,567 and 1 234 567.
+
+    Inside brackets a comma separates items, (1,200) is a pair; only where its items
+    are set apart by a comma and a space, as in (10,000, 20), are groups joined too.
+    """
     if "," not in text and " " not in text:
         return text
-    out, depth, last = [], 0, 0
-    for match in re.finditer(r"\\?[()\[\]{}]|" + _THOUSANDS.pattern, text):
+    groups: list[list[tuple[int, int]]] = [[]]
+    spaced = [True]
+    joined: list[tuple[int, int]] = []
+    for match in _THOUSANDS.finditer(text):
         mark = match.group()
         if mark[-1] in "([{":
-            depth += 1
+            groups.append([])
+            spaced.append(False)
         elif mark[-1] in ")]}":
-            depth -= 1
-        elif depth <= 0:
-            out += [text[last : match.start()], re.sub("[, ]", "", mark)]
-            last = match.end()
-    out.append(text[last:])
-    return "".join(out)
+            if len(groups) > 1:
+                group = groups.pop()
+                joined += group if spaced.pop() else []
+        elif mark[0] == ",":
+            spaced[-1] = True
+        else:
+            groups[-1].append(match.span())
+    joined += groups[0]
+    out, last = [], 0
+    for start, end in sorted(joined):
+        out += [text[last:start], re.sub("[, ]", "", text[start:end])]
+        last = end
+    return "".join(out) + text[last:]
 
 
 def _escaped(char: str, out: list[Token], spaced: bool) -> None:
     if char in "{}":
         out.append(Token("op", "\\" + char, spaced))
-    elif char == "%":
-        out.append(Token("op", "%", spaced))
+    elif char in "%|":
+        out.append(Token("op", char, spaced))
     elif char == "\\":
         out.append(Token("op", "newline", spaced))
-    elif char == "|":
-        out.append(Token("op", "|", spaced))
+    elif char == "&":
+        out.append(Token("op", "and", spaced))
     elif char == "$":
         out.append(Token("text", "$", spaced))
     elif char not in " ,;:!":
@@ -163,13 +122,13 @@ def _escaped(char: str, out: list[Token], spaced: bool) -> None:
 def _word(word: str, out: list[Token], spaced: bool) -> None:
     if len(word) == 1:
         out.append(Token("sym", word, spaced))
-    elif word in _PLAIN_FUNCTIONS:
-        out.append(Token("fn", _ALIASES.get(word, word), spaced))
-    elif word in _CONSTANTS:
-        out.append(Token("const", _CONSTANTS[word], spaced))
-    elif word in _CONNECTIVES:
-        out.append(Token("op", _CONNECTIVES[word], spaced))
-    elif word in GREEK and word not in ("star", "square", "angle", "triangle"):
+    elif word in macros.PLAIN_FUNCTIONS:
+        out.append(Token("fn", macros.ALIASES.get(word, word), spaced))
+    elif word in macros.CONSTANTS:
+        out.append(Token("const", macros.CONSTANTS[word], spaced))
+    elif word in macros.CONNECTIVES:
+        out.append(Token("op", macros.CONNECTIVES[word], spaced))
+    elif word in macros.GREEK_WORDS:
         out.append(Token("sym", "\\" + word, spaced))
     else:
         out.append(Token("word", word, spaced))
@@ -177,34 +136,20 @@ def _word(word: str, out: list[Token], spaced: bool) -> None:
 
 def _macro(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int:
     """Adds the tokens of a macro; returns where reading goes on."""
-    name = _ALIASES.get(name, name)
-    if name in _TEXT:
+    name = macros.ALIASES.get(name, name)
+    if name in macros.TEXT:
         content, at = argument(text, at)
         _text(content, out, spaced)
-    elif name in _ROMAN:
-        content, after = argument(text, at)
-        content = content.strip()
-        if content.isalpha() and len(content) > 1:
-            if content in _PLAIN_FUNCTIONS or content in _CONSTANTS:
-                _word(content, out, spaced)
-            else:
-                out.append(Token("text", content, spaced))
-            return after
-        if not content:
-            raise NotUnderstood(f"\\{name} of nothing")
-        if name == "mathrm" and content in _LONE_UNITS and out:
-            if out[-1].kind in ("num", "text") or out[-1].value in ("/", "}"):
-                out.append(Token("text", content, spaced))
-                return after
-        return at
-    elif name in _NOTHING:
+    elif name in macros.ROMAN:
+        return _roman(text, at, name, out, spaced)
+    elif name in macros.NOTHING:
         if name in ("left", "right") and text[at : at + 1] == ".":
             at += 1
     elif name == "textcolor":
         _, at = argument(text, at)
     elif name == "mathbb":
         content, at = argument(text, at)
-        if content.strip() not in _NUMBER_SETS:
+        if content.strip() not in macros.NUMBER_SETS:
             raise NotUnderstood("unknown set")
         out.append(Token("const", "set" + content.strip(), spaced))
     elif name in ("begin", "end"):
@@ -215,22 +160,38 @@ def _macro(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int
     elif name == "not" and text[at : at + 1] == "=":
         out.append(Token("op", "!=", spaced))
         at += 1
-    elif name in _OPERATORS:
-        out.append(Token("op", _OPERATORS[name], spaced))
-    elif name in _FUNCTIONS:
+    elif name in macros.OPERATORS:
+        out.append(Token("op", macros.OPERATORS[name], spaced))
+    elif name in macros.FUNCTIONS:
         out.append(Token("fn", name, spaced))
-    elif name in _CONSTANTS:
-        out.append(Token("const", _CONSTANTS[name], spaced))
-    elif name in GREEK:
+    elif name in macros.CONSTANTS:
+        out.append(Token("const", macros.CONSTANTS[name], spaced))
+    elif name in macros.GREEK:
         out.append(Token("sym", "\\" + name, spaced))
-    elif name in _ACCENTS:
+    elif name in macros.ACCENTS:
         out.append(Token("accent", name, spaced))
     else:
         raise NotUnderstood(f"unknown macro \\{name[:20]}")
     return at
 
 
-_BRACE = re.compile(r"\\.|[{}]")
+def _roman(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int:
+    r"""\mathrm of a word is that word; of anything else it is only a typeface."""
+    content, after = argument(text, at)
+    content = content.strip()
+    if not content:
+        raise NotUnderstood(f"\\{name} of nothing")
+    if content.isalpha() and len(content) > 1:
+        if content in macros.PLAIN_FUNCTIONS or content in macros.CONSTANTS:
+            _word(content, out, spaced)
+        else:
+            out.append(Token("text", content, spaced))
+        return after
+    if name == "mathrm" and content in macros.LONE_UNITS and out:
+        if out[-1].kind in ("num", "text") or out[-1].value in ("/", "}"):
+            out.append(Token("text", content, spaced))
+            return after
+    return at
 
 
 def argument(text: str, at: int) -> tuple[str, int]:
@@ -252,21 +213,22 @@ def argument(text: str, at: int) -> tuple[str, int]:
     raise NotUnderstood("unbalanced braces")
 
 
-_JOINED = re.compile(r"[\s,.;]*(and|or|to|in|mod)?[\s,.;:]*", re.I)
-_MATHLIKE = re.compile(r"[-+\d\s.,:/()=A-Z]*")
-
-
 def _text(content: str, out: list[Token], spaced: bool) -> None:
     r"""\text holds a connective, something mathematical, or words."""
     joined = _JOINED.fullmatch(content)
-    if joined:
+    measured = bool(out) and (out[-1].kind == "num" or out[-1].value in (")", "}"))
+    if joined and not (measured and joined.group(1) == "in"):
         if joined.group(1):
-            out.append(Token("op", _CONNECTIVES[joined.group(1).lower()], True))
+            word = joined.group(1).lower()
+            out.append(Token("op", macros.CONNECTIVES[word], True))
         elif "," in content or ";" in content:
             out.append(Token("op", ",", True))
         return
-    if _MATHLIKE.fullmatch(content) and re.search(
-        r"\d|^[A-Z](?:\s*,\s*[A-Z])*$", content
+    if content.strip() in macros.PLAIN_FUNCTIONS:
+        _word(content.strip(), out, spaced)
+        return
+    if _MATHLIKE.fullmatch(content) and (
+        re.search(r"\d", content) or _LETTER_LIST.fullmatch(content.strip())
     ):
         out.extend(tokenize(content))
         return

@@ -22,7 +22,7 @@ from agrae_jax.verify.types import CORRECT, UNGRADABLE, WRONG, Extracted, Verdic
 
 Verifier = Callable[[str, str], Verdict]
 
-_HASHES = re.compile(r"####\s*([^\n]*)")
+_HASHES = re.compile(r"(?:####|^A:)[ \t]*([^\n]*)", re.M)
 _GEO3K = re.compile(r"<think>.*</think>.*\\boxed\{.*\}.*", re.S)
 
 

@@ -89,8 +89,8 @@ def is_words(text: str) -> bool:
 
 
 _SHORT = frozenset(
-    "yes no odd even red blue and or of the to in on is all any day sun mon tue wed thu "
-    "fri sat cat dog max min".split()
+    "yes no odd even red blue and or of the to in on is all any day sun mon tue wed "
+    "thu fri sat cat dog max min".split()
 )
 
 

@@ -1,0 +1,137 @@
+"""Equality, proportion and order of expressions.
+
+Two expressions are equal if (1) their canonical trees are, or (2) both are rational
+and equal exactly, or (3) they agree at fixed points to 40 and again to 120 digits,
+with no term too small to be seen, or (4) where a term was, sympy reduces their
+difference to zero. Letters take positive values, as those for quantities do; where an
+absolute value occurs, negative ones as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrae_jax.verify import trees
+from agrae_jax.verify.exact import Work, rational
+from agrae_jax.verify.symbolic import mp, reduces_to_zero
+from agrae_jax.verify.types import Undefined
+from agrae_jax.verify.values import (
+    GUARD,
+    LOG_BASE,
+    Invisible,
+    evaluate,
+    is_zero,
+    pseudo,
+)
+
+Node = tuple[Any, ...]
+_POINTS = 4  # that must agree
+_TRIES = 12
+_DIGITS = (40, 120)
+
+
+def equal(left: Node, right: Node, work: Work) -> bool:
+    """Whether two expressions have the same value, for all values of their letters.
+
+    Raises Undefined if an expression has no value and TooBig if that is out of reach.
+    """
+    if trees.canonical(left) == trees.canonical(right):
+        return True
+    names = sorted(trees.variables(left) | trees.variables(right))
+    if not names:
+        first, second = (rational(n, work, {}) for n in (left, right))
+        if first is not None and second is not None:
+            return first == second
+    bases = (None, 10) if trees.contains(("add", left, right), "log") else (None,)
+    return any(_agree(left, right, names, work, base) for base in bases)
+
+
+def _agree(
+    left: Node, right: Node, names: list[str], work: Work, base: int | None
+) -> bool:
+    signed = trees.contains(("add", left, right), "abs")
+    seen = 0
+    try:
+        for attempt in range(_TRIES if names else 1):
+            env = {LOG_BASE: base} if base else {}
+            try:
+                if not _agree_at(left, right, names, env, attempt, signed, work):
+                    return False
+            except Undefined:
+                continue
+            seen += 1
+            if seen >= _POINTS:
+                break
+    except Invisible:
+        return reduces_to_zero(trees.difference(left, right))
+    if seen < (2 if names else 1):
+        raise Undefined("no value at any point")
+    return True
+
+
+def _agree_at(
+    left: Node,
+    right: Node,
+    names: list[str],
+    env: dict[str, Any],
+    attempt: int,
+    signed: bool,
+    work: Work,
+) -> bool:
+    m = mp()
+    for digits in _DIGITS:
+        with m.workdps(digits + GUARD):
+            for name in names:
+                value = pseudo(f"{name}#{attempt}")
+                env[name] = -value if signed and attempt % 2 else value
+            a, b = (evaluate(n, env, work) for n in (left, right))
+            scale = max(abs(a), abs(b))
+            if abs(a - b) > scale * m.mpf(10) ** (-digits):
+                if scale < m.mpf(10) ** (5 - digits):
+                    raise Invisible  # both are rounding noise around zero
+                return False
+    return True
+
+
+def ratio(left: Node, right: Node, work: Work) -> int:
+    """The sign of a constant c != 0 with left = c * right everywhere; 0 if none."""
+    names = sorted(trees.variables(left) | trees.variables(right))
+    m = mp()
+    first = None
+    for digits in _DIGITS:
+        with m.workdps(digits + GUARD):
+            first, seen = None, 0
+            for attempt in range(_TRIES):
+                env = {n: pseudo(f"{n}#{attempt}") for n in names}
+                try:
+                    a, b = (evaluate(n, env, work) for n in (left, right))
+                except (Undefined, Invisible):
+                    continue
+                if is_zero(a) or is_zero(b):
+                    if is_zero(a) and is_zero(b):
+                        continue
+                    return 0
+                if first is None:
+                    first = a / b
+                elif abs(a / b - first) > abs(first) * m.mpf(10) ** (-digits):
+                    return 0
+                seen += 1
+                if seen >= _POINTS or not names:
+                    break
+            if first is None or (names and seen < 2):
+                raise Undefined("no value at any point")
+    if not is_zero(m.im(first)):
+        return 0
+    return 1 if m.re(first) > 0 else -1
+
+
+def order(left: Node, right: Node, work: Work) -> int:
+    """-1, 0 or 1 as one real constant is below, at or above the other."""
+    if equal(left, right, work):
+        return 0
+    m = mp()
+    with m.workdps(_DIGITS[0]):
+        a, b = (evaluate(n, {}, work) for n in (left, right))
+        if not is_zero(m.im(a)) or not is_zero(m.im(b)):
+            raise Undefined("complex numbers have no order")
+        return -1 if m.re(a) < m.re(b) else 1

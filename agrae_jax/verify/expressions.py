@@ -1,0 +1,123 @@
+r"""The grammar of sums and products: signs, mixed numbers, units."""
+
+from __future__ import annotations
+
+from agrae_jax.verify import units
+from agrae_jax.verify.factors import MINUS_ONE, Factors
+from agrae_jax.verify.stream import Node
+from agrae_jax.verify.types import NotUnderstood
+
+_STARTS = frozenset(["(", "[", "{", "\\{", "lfloor", "lceil", "langle", "dots"])
+_KINDS = {"*": "mul", "/": "div", "mod": "mod"}
+
+
+class Expressions(Factors):
+    """Reads expressions; structures are read by the subclass in parse.py."""
+
+    def sum(self) -> Node:
+        """Terms between plus and minus signs."""
+        self.deeper()
+        terms = [self.signed_term()]
+        while self.op("+", "-", "+-", "-+"):
+            terms.append(self.signed_term())
+        self.depth -= 1
+        return terms[0] if len(terms) == 1 else ("add", *terms)
+
+    def signed_term(self) -> Node:
+        """A product with its sign."""
+        sign = self.sign()
+        node = self.product()
+        if sign == "-":
+            return ("mul", MINUS_ONE, node)
+        return node if not sign else ("pm" if sign == "+-" else "mp", node)
+
+    def product(self) -> Node:
+        """Factors with or without a sign between them, and a unit at the end."""
+        node = self.power()
+        while True:
+            if self.op("*", "/", "mod"):
+                kind = _KINDS[self.next().value]
+                sign = self.sign()
+                right = self.power()
+                if sign == "-":
+                    right = ("mul", MINUS_ONE, right)
+                elif sign:
+                    raise NotUnderstood("two operators")
+                node = (kind, node, right)
+            elif self.take("choose"):
+                node = ("fn", "binom", node, self.power())
+            elif self.take("over"):
+                node = ("div", node, self.product())
+            elif self.is_unit(node):
+                node = ("qty", node, self.unit())
+            elif self.starts_factor():
+                mixed = self.mixed(node)
+                node = self.postfix(mixed) if mixed else ("mul", node, self.power())
+            else:
+                return node
+
+    def starts_factor(self) -> bool:
+        """Whether a factor may begin here without a sign before it."""
+        token = self.peek()
+        if token.kind == "num":
+            before = self.tokens[self.at - 1]
+            return before.kind not in ("num", "word", "sym")
+        if token.kind == "op":
+            if token.value == "|":
+                return self.bars == 0 and not self.in_set
+            return token.value in _STARTS
+        if token.kind == "matrix":
+            return token.value.startswith("begin")
+        return token.kind in ("sym", "word", "fn", "const", "accent")
+
+    def mixed(self, whole: Node) -> Node | None:
+        r"""2\frac{1}{2} is a mixed number: whole digits, then a numeric fraction."""
+        before = self.tokens[self.at - 1]
+        if whole[0] != "num" or before.kind != "num" or not before.value.isdigit():
+            return None
+        if self.peek()[:2] != ("fn", "frac"):
+            return None
+        start = self.at
+        self.at += 1
+        top, bottom = self.tex_argument(), self.tex_argument()
+        if top[0] == bottom[0] == "num" and bottom[1] != 0 <= top[1]:
+            if top[1].denominator == bottom[1].denominator == 1:
+                return ("num", whole[1] + top[1] / bottom[1])
+        self.at = start
+        return None
+
+    # -- units ---------------------------------------------------------------------
+    def is_unit(self, node: Node) -> bool:
+        """Whether the next token is a word that measures what was just read."""
+        token = self.peek()
+        if node[0] in ("text", "qty"):
+            return False
+        if token.kind == "text":
+            return True
+        if token.kind != "word":
+            return False
+        if units.known(token.value):
+            return len(token.value) > 2 or (token.spaced and node[0] == "num")
+        return not self.cuttable(token.value)
+
+    def unit(self) -> str:
+        """The words of a unit."""
+        words: list[str] = []
+        while True:
+            token = self.peek()
+            if token.kind in ("text", "word"):
+                words.append(self.next().value)
+            elif self.op("/", "*") and self.peek(1).kind in ("text", "word", "sym"):
+                words += [self.next().value, self.next().value]
+            elif self.op("^") and words:
+                self.at += 1
+                exponent = self.exponent()
+                if exponent[0] != "num" or exponent[1].denominator != 1:
+                    raise NotUnderstood("no unit")
+                words.append(f"^{exponent[1]}")
+            elif token.kind == "sym" and words and token.spaced:
+                words.append(self.next().value)
+            elif self.op("in") and self.peek(1).kind in ("end", "op"):
+                words.append(self.next().value)
+            else:
+                return " ".join(words)

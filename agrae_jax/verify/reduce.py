@@ -1,5 +1,0 @@
-"""placeholder"""
-
-
-def is_zero(node):
-    return False
