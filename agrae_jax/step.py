@@ -129,23 +129,19 @@ def prepare(
     scored = functools.partial(
         score, policy=policy, temperature=spec.temperature, chunk=spec.chunk
     )
-    inputs, advantage_BG = rl_loss.advantages(
-        RewardInput(
-            correct_BG=graded.correct_BG,
-            format_ok_BG=graded.format_ok_BG,
-            valid_BG=graded.valid_BG,
-            length_BG=rollout.length_BG,
-            stop_BG=rollout.stop_BG,
-        ),
-        method=method,
+    reward_input = RewardInput(
+        correct_BG=graded.correct_BG,
+        format_ok_BG=graded.format_ok_BG,
+        valid_BG=graded.valid_BG,
+        length_BG=rollout.length_BG,
+        stop_BG=rollout.stop_BG,
     )
+    inputs, advantage_BG = rl_loss.advantages(reward_input, method=method)
     metrics = rl_loss.diagnostics(inputs, advantage_BG, rollout.stop_BG)
     mask_BGT = length_mask(rollout.length_BG, completion.shape[-1])
     if method.select is not None:
-        train_B = method.select(
-            state.method_state, graded.correct_BG, graded.valid_BG
-        ).astype(jnp.float32)
-        mask_BGT = mask_BGT * train_B[:, None, None]
+        train_BG = method.select(state.method_state, reward_input)
+        mask_BGT = mask_BGT * train_BG[..., None]
 
     # Exactly on-policy (one optimizer step a rollout) the old log-probs are those of
     # the update's own forward: None stands for that. Otherwise score them now.
