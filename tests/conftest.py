@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
 # Many tests compile the same small programs again. Kept on disk, a first run takes a
 # third less time, and a later one half. Child processes inherit it.
 os.environ.setdefault(
