@@ -12,7 +12,7 @@ from agrae_jax.verify.types import NotUnderstood, TooBig, Undefined
 Node = tuple[Any, ...]
 Result = tuple[bool, str]  # equal, the rule that decided
 Same = Callable[[Node, Node], bool]
-_MAX_ITEMS = 200
+_MAX_ITEMS = 100
 _NOTHING = frozenset(
     "empty set,the empty set,no solution,no solutions,no real solutions,"
     "no real solution,null set".split(",")
@@ -206,7 +206,16 @@ def _label(node: Node) -> Node | None:
 def _match(wanted: Sequence[Node], given: Sequence[Node], same: Same) -> bool:
     """Whether each wanted item has its own given one, in any order."""
     rest = list(given)
-    for item in wanted:
+    keys = [repr(trees.canonical(g)) for g in rest]
+    hard = []
+    for item in wanted:  # the same spelling first: cheap, and usual
+        key = repr(trees.canonical(item))
+        if key in keys:
+            at = keys.index(key)
+            del keys[at], rest[at]
+        else:
+            hard.append(item)
+    for item in hard:
         found = next((i for i, g in enumerate(rest) if same(item, g)), None)
         if found is None:
             return False
@@ -219,8 +228,7 @@ def _matrix(wanted: matrices.Rows, answer: Node, work: Work) -> bool:
     for claim in relations.claimed(answer):
         given = matrices.rows_of(claim)
         if given is None and claim[0] == "bracket":
-            column = len(wanted[0]) == 1
-            given = tuple((e,) for e in claim[3]) if column else (claim[3],)
+            given = _rows(claim, column=len(wanted[0]) == 1)
         if (
             given is None
             or len(given) != len(wanted)
@@ -231,3 +239,10 @@ def _matrix(wanted: matrices.Rows, answer: Node, work: Work) -> bool:
             if not all(map(_safely(work), row, other)):
                 return False
     return True
+
+
+def _rows(node: Node, *, column: bool) -> matrices.Rows:
+    """A tuple as a row or column; [[1, 2], [3, 4]] as its rows."""
+    if all(item[0] == "bracket" and item[1] == "[" for item in node[3]):
+        return tuple(item[3] for item in node[3])
+    return tuple((e,) for e in node[3]) if column else (node[3],)

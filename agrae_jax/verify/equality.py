@@ -35,6 +35,7 @@ def equal(left: Node, right: Node, work: Work) -> bool:
 
     Raises Undefined if an expression has no value and TooBig if that is out of reach.
     """
+    work.spend(20)
     if trees.canonical(left) == trees.canonical(right):
         return True
     names = sorted(trees.variables(left) | trees.variables(right))
@@ -49,7 +50,7 @@ def equal(left: Node, right: Node, work: Work) -> bool:
 def _agree(
     left: Node, right: Node, names: list[str], work: Work, base: int | None
 ) -> bool:
-    signed = trees.contains(("add", left, right), "abs")
+    signed = trees.contains(("add", left, right), "abs", "max", "min")
     seen = 0
     try:
         for attempt in range(_TRIES if names else 1):

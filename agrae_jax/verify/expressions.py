@@ -75,16 +75,31 @@ class Expressions(Factors):
         before = self.tokens[self.at - 1]
         if whole[0] != "num" or before.kind != "num" or not before.value.isdigit():
             return None
-        if self.peek()[:2] != ("fn", "frac"):
+        if self.peek()[:2] != ("fn", "frac") or not self.numeric_arguments():
             return None
-        start = self.at
         self.at += 1
         top, bottom = self.tex_argument(), self.tex_argument()
-        if top[0] == bottom[0] == "num" and bottom[1] != 0 <= top[1]:
-            if top[1].denominator == bottom[1].denominator == 1:
-                return ("num", whole[1] + top[1] / bottom[1])
-        self.at = start
-        return None
+        if bottom[1] == 0:
+            raise NotUnderstood("a fraction over zero")
+        return ("num", whole[1] + top[1] / bottom[1])
+
+    def numeric_arguments(self) -> bool:
+        """Whether two arguments of digits follow; looks ahead, reads nothing twice."""
+        ahead = 1
+        for first in (True, False):
+            token = self.peek(ahead)
+            if token.kind == "num" and token.value.isdigit():
+                if first and len(token.value) > 1:
+                    return True
+                ahead += 1
+            elif token.value == "{" and self.peek(ahead + 2).value == "}":
+                inside = self.peek(ahead + 1)
+                if inside.kind != "num" or not inside.value.isdigit():
+                    return False
+                ahead += 3
+            else:
+                return False
+        return True
 
     # -- units ---------------------------------------------------------------------
     def is_unit(self, node: Node) -> bool:

@@ -55,9 +55,7 @@ class Factors(Stream):
         towering = False
         while self.take("^", "**"):
             if self.take("circ", "deg") or self.braced_only("circ"):
-                node = ("qty", node, "^\\circ")
-                if self.peek().value in ("C", "F") and self.peek(1).kind != "sym":
-                    self.at += 1
+                node = ("qty", node, "^\\circ" + self.scale())
                 continue
             if self.ordinal():
                 continue
@@ -74,6 +72,12 @@ class Factors(Stream):
                 node, towering = self.postfix(node), False
         self.depth -= 1
         return node
+
+    def scale(self) -> str:
+        """Celsius or Fahrenheit after a degree sign."""
+        if self.peek().value in ("C", "F", "Celsius", "Fahrenheit"):
+            return " " + self.next().value
+        return ""
 
     def half_set(self, node: Node) -> Node:
         """The positive or negative part of a set of numbers."""

@@ -44,11 +44,11 @@ ALIASES = {
     "tbinom": "binom", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
     "cosec": "csc", "tg": "tan", "ctg": "cot", "arctg": "arctan",
 }  # fmt: skip
-# Function names that count without a backslash. No name of a Python builtin that is
-# not also mathematics: "sum", "max" and their like stay words.
+# Function names that count without a backslash; those of Python's builtins (abs, max,
+# sum, pow, ..) stay words, since such an answer is program text.
 PLAIN_FUNCTIONS = _set(
     "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh log ln "
-    "exp sqrt gcd lcm abs floor ceil"
+    "exp sqrt gcd lcm"
 )
 CONSTANTS = {
     "pi": "pi", "infty": "inf", "infinity": "inf", "emptyset": "empty",

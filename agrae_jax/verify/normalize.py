@@ -42,6 +42,7 @@ _SUB = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+")
 _VULGAR = re.compile("[¼-¾⅐-⅞↉]")
 _OVERLINED = re.compile("((?:\\d\u0305)+)")
 _MATH_DELIMITER = re.compile(r"(?<!\\)(?:\\[()\[\]]|\$)")
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])")
 _NEGATIVE_SPACE = re.compile(r"\\!|\{\s*\\!\s*\}")
 _SPACE = re.compile(
     r"(?<!\\)\\[,;:> ]|~|\\(?:q?quad|enspace|thinspace|hfill)(?![a-zA-Z])|\s+"
@@ -94,7 +95,7 @@ def clean(text: str) -> str:
     if bold:
         text = bold.group(1) or bold.group(2)
     if "$" in text or "\\" in text:
-        text = _MATH_DELIMITER.sub(" ", text)
+        text = _BOX.sub(" ", _MATH_DELIMITER.sub(" ", text))
         text = _NEGATIVE_SPACE.sub("", text)
         text = text.replace("\\lbrace", "\\{ ").replace("\\rbrace", "\\} ")
         text = _DROPPED_WITH_ARG.sub(" ", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from agrae_jax.verify import equality, trees
@@ -29,6 +30,8 @@ def claimed(answer: Node) -> list[Node]:
     """What "x = a = b" claims to be the value: a and b, which must then agree."""
     if answer[0] == "list":  # one value in two forms: 1/2 or 0.5
         return [value for item in answer[1] for value in claimed(item)]
+    if answer[0] == "set" and len(answer[1]) == 1:
+        return claimed(answer[1][0])
     if answer[0] != "rel":
         return [answer]
     operators, members = answer[1], answer[2]
@@ -50,7 +53,22 @@ def _has_number(node: Node) -> bool:
 def value(gold: Node, answer: Node, work: Work) -> bool:
     """Whether all that an answer claims is the value of the gold."""
     claims = claimed(answer)
-    return bool(claims) and all(same_value(gold, claim, work) for claim in claims)
+    if bool(claims) and all(same_value(gold, claim, work) for claim in claims):
+        return True
+    return answer[0] == "rel" and "~" in answer[1] and _rounded(gold, answer, work)
+
+
+def _rounded(gold: Node, answer: Node, work: Work) -> bool:
+    """sqrt(2) ~ 1.41 for a gold 1.41: the decimal, if it is the rounding it claims."""
+    exact, shown = claimed(answer), answer[2][-1]
+    if gold[0] != "num" or shown[0] != "num" or shown[1] != gold[1] or len(exact) != 1:
+        return False
+    places = next((k for k in range(20) if 10**k % gold[1].denominator == 0), None)
+    if not places or trees.variables(exact[0]):
+        return False
+    half = ("num", Fraction(1, 2 * 10**places))
+    distance = ("fn", "abs", trees.difference(exact[0], gold))
+    return equality.order(distance, half, work) <= 0
 
 
 def equation(gold: Node, answer: Node, work: Work) -> tuple[bool, str]:

@@ -75,7 +75,7 @@ def _convert(node: Node, sympy: Any) -> Any:
         return sympy.Symbol(node[1], positive=True)
     if node == ("const", "pi"):
         return sympy.pi
-    if tag not in ("add", "mul", "div", "pow", "fn") or node[-1] == node[1]:
+    if tag not in ("add", "mul", "div", "pow", "fn"):
         raise NotUnderstood("not for sympy")
     if tag == "fn":
         if node[1] not in _UNARY:

@@ -29,6 +29,7 @@ _SCAN = re.compile(
     r"|(?P<word>[A-Za-z]+)"
     r"|(?P<macro>\\[A-Za-z]+\*?)"
     r"|(?P<escaped>\\.)"
+    r"|(?P<text>[€£¥₹¢])"
     r"|(?P<op>\*\*|<=|>=|!=|==|<>|[-+*/^_=<>()\[\]{}|,;:!%'&])"
 )
 _BRACE = re.compile(r"\\.|[{}]")
@@ -224,12 +225,12 @@ def _text(content: str, out: list[Token], spaced: bool) -> None:
         elif "," in content or ";" in content:
             out.append(Token("op", ",", True))
         return
-    if content.strip() in macros.PLAIN_FUNCTIONS:
+    if content.strip() in macros.PLAIN_FUNCTIONS or content.strip() in macros.CONSTANTS:
         _word(content.strip(), out, spaced)
         return
-    if _MATHLIKE.fullmatch(content) and (
-        re.search(r"\d", content) or _LETTER_LIST.fullmatch(content.strip())
-    ):
+    content = content.strip().rstrip(".")
+    letters = _LETTER_LIST.fullmatch(content) and not measured
+    if _MATHLIKE.fullmatch(content) and (letters or re.search(r"\d", content)):
         out.extend(tokenize(content))
         return
     out.append(Token("text", " ".join(content.split()), spaced))

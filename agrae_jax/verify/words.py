@@ -17,7 +17,7 @@ _OPTION = re.compile(
 )
 _GOLD_OPTION = re.compile(r"\(\s*([A-J])\s*\)|([A-J])|\(([A-J])\)\s*(.+)")
 _TIME = re.compile(
-    r"(\d{1,2})(?::([0-5]\d))?(?::[0-5]\d)?\s*(a\.?\s?m\.?|p\.?\s?m\.?|noon|midnight)?",
+    r"(\d{1,2})(?::([0-5]\d))?(?::([0-5]\d))?\s*(a\.?\s?m\.?|p\.?\s?m\.?|noon|midnight)?",
     re.I,
 )
 _MONTHS = {
@@ -97,6 +97,8 @@ _SHORT = frozenset(
 def same_words(gold: str, answer: str) -> bool:
     """Equality of words: case, articles, a plural point and the order of lists."""
     golds, answers = _items(gold), _items(answer)
+    if re.fullmatch(r"[A-Z]{2,}", flat(gold)):  # CBAD is also written C, B, A, D
+        answers = [re.sub(r"[\s,]", "", flat(answer)).lower()]
     if len(golds) > 1 or len(answers) > 1:
         return sorted(golds) == sorted(answers)
     first, second = golds[0], answers[0]
@@ -131,21 +133,20 @@ def count(text: str) -> int | None:
     return _COUNTS.index(words) if words in _COUNTS else None
 
 
-def time_of_day(text: str) -> tuple[int, int, str] | None:
-    """Hour, minute and "", "am" or "pm" of a time such as 4:30 p.m."""
+def time_of_day(text: str) -> tuple[int, int, int, str] | None:
+    """Hour, minute, second and "", "am" or "pm" of a time such as 4:30 p.m."""
     match = _TIME.fullmatch(flat(text).strip(" ."))
-    if not match or (match.group(2) is None and match.group(3) is None):
+    if not match or (match.group(2) is None and match.group(4) is None):
         return None
-    half = re.sub(r"[.\s]", "", (match.group(3) or "").lower())
-    return int(match.group(1)), int(match.group(2) or 0), half
+    half = re.sub(r"[.\s]", "", (match.group(4) or "").lower())
+    hour, minute, second = (int(match.group(k) or 0) for k in (1, 2, 3))
+    return hour, minute, second, half
 
 
 def is_time(text: str) -> bool:
     """Whether a gold can only be a time: am or pm, or minutes written :00 to :09."""
     time = time_of_day(text)
-    if time is None:
-        return False
-    return bool(time[2]) or bool(re.search(r":0\d", text))
+    return time is not None and (bool(time[3]) or bool(re.search(r":0\d", text)))
 
 
 def same_time(gold: str, answer: str) -> bool:
@@ -153,15 +154,15 @@ def same_time(gold: str, answer: str) -> bool:
     first, second = time_of_day(gold), time_of_day(answer)
     if first is None or second is None:
         return False
-    if first[:2] != second[:2]:
-        return _minutes(first) == _minutes(second) is not None
-    return not (first[2] and second[2]) or first[2] == second[2]
+    if first[:3] == second[:3]:
+        return not (first[3] and second[3]) or first[3] == second[3]
+    return _seconds(first) == _seconds(second) is not None
 
 
-def _minutes(time: tuple[int, int, str]) -> int | None:
-    hour, minute, half = time
+def _seconds(time: tuple[int, int, int, str]) -> int | None:
+    hour, minute, second, half = time
     if half in ("am", "pm"):
         hour = hour % 12 + (12 if half == "pm" else 0)
     elif hour < 13:
         return None
-    return 60 * hour + minute
+    return 3600 * hour + 60 * minute + second
