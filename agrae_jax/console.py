@@ -128,8 +128,6 @@ class Console:
         Returns it as plain text, to keep in a file.
         """
         table = rich.table.Table(
-            title=rich.text.Text(title, style="bold"),
-            title_justify="left",
             box=rich.box.SIMPLE_HEAD if self.rich.is_terminal else rich.box.ASCII2,
         )
         for index, column in enumerate(columns):
@@ -137,11 +135,12 @@ class Console:
             table.add_column(rich.text.Text(column), justify=justify, no_wrap=True)
         for row in rows:
             table.add_row(*(rich.text.Text(cell) for cell in row))
-        self.rich.print(table)
+        heading = rich.text.Text(title, style="bold")
+        self.rich.print(heading, table, sep="\n", soft_wrap=True)
         self._flush()
         plain = rich.console.Console(file=io.StringIO(), width=_LOG_WIDTH, record=True)
         table.box = rich.box.ASCII2
-        plain.print(table)
+        plain.print(heading, table, sep="\n", soft_wrap=True)
         return plain.export_text()
 
     def _line(self, text: str) -> None:

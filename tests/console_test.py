@@ -133,11 +133,13 @@ def test_before_after_table():
             ),
             BeforeAfter("pass@8", (0.8, 0.7, 0.9), (0.75, 0.7, 0.8), (-0.05, -0.1, 0)),
         ],
-        title="200 problems [held out]",
+        title="200 problems [held out], a title that is longer than its table is wide",
     )
     text = buffer.getvalue()
     assert returned == text
-    assert "200 problems [held out]" in text
+    assert text.startswith(
+        "200 problems [held out], a title that is longer than its table is wide\n+"
+    )
     assert "31.2 [26.0, 36.5]" in text and "70.5 [65.0, 76.0]" in text
     assert "+39.3 [+33.0, +45.0]" in text
     assert "-5.0 [-10.0, +0.0]" in text
