@@ -29,7 +29,7 @@ def get_config():
     c.data.test_kwargs.size = 8
 
     c.rollout.prompts = 4
-    c.rollout.samples = 4
+    c.rollout.samples = 8
     c.rollout.max_new_tokens = 16
 
     c.updates.mini_batches = 2

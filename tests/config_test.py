@@ -243,7 +243,8 @@ def test_another_data_set_has_its_own_arguments(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"question": "1+1?", "answer": "2"}\n')
     parsed = _parse(f"--config.data.train=jsonl:{path}")
-    assert parsed.config.data.train_kwargs.to_dict() == {}
+    kwargs = parsed.config.data.train_kwargs.to_dict()
+    assert kwargs == {"question": "", "answer": "", "level": "", "subject": ""}
     assert len(parsed.notes) == 1
     real = _parse(
         "--config.model.path=random:qwen2", "--config.model.kwargs.hidden_size=8"

@@ -1,30 +1,26 @@
 """Data sets by name, and the doors of their formats.
 
 A name is a built-in generator (`arithmetic`) or `SOURCE:PLACE`: `jsonl:PATH`,
-`parquet:PATH`. Every source gives a list of `Problem`; a row that cannot be one is a
-`UserError` with file and row number.
+`parquet:PATH`, `tfds:NAME` (or the folder of a prepared one). Every source gives a
+list of `Problem`; a row that cannot be one is a `UserError` with file and row number.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from agrae_jax.data import arithmetic as _arithmetic
+from agrae_jax.data import checks, rows
 from agrae_jax.data.problem import Problem as Problem
 from agrae_jax.errors import UserError
 
 _log = logging.getLogger(__name__)
 
-# Names under which sources keep the same thing, in order of preference.
-_QUESTION = ("question", "problem")
-_ANSWER = ("answer", "gold")
-_SUBJECT = ("subject", "type")
-_KEY = ("id", "unique_id")
+Source = Callable[..., list[Problem]]  # (place, split, *, keywords) -> problems
 
 
 def load(name: str, *, split: str, **kwargs: Any) -> list[Problem]:
@@ -35,12 +31,15 @@ def load(name: str, *, split: str, **kwargs: Any) -> list[Problem]:
     name or keyword, a missing file and a bad row.
     """
     source, place = _resolve(name)
-    try:
-        inspect.signature(source).bind(place or split, **kwargs)
-    except TypeError as error:
-        raise UserError(f"data set {name}: {error}") from None
-    problems = source(place or split, **kwargs)
-    for note in notes(name, problems):
+    unknown = [key for key in kwargs if key not in signature_defaults(name)]
+    if unknown:
+        known = ", ".join(signature_defaults(name)) or "none"
+        raise UserError(f"data set {name} takes no {unknown[0]!r}; known: {known}")
+    missing = missing_file(name)
+    if missing is not None:
+        raise UserError(f"data set {name}: {missing} does not exist")
+    problems = source(place, split, **kwargs)
+    for note in checks.notes(name, problems):
         _log.warning(note)
     kept = [problem for problem in problems if problem.answer]
     if not kept:
@@ -57,125 +56,204 @@ def signature_defaults(name: str) -> dict[str, Any]:
 
 def missing_file(name: str) -> Path | None:
     """The file that a data set name points to and that is not there, if so."""
-    _, place = _resolve(name)
-    return Path(place) if place and not Path(place).exists() else None
+    source, place = _resolve(name)
+    is_path = source in (jsonl, parquet) or place.startswith(("/", "."))
+    return Path(place) if is_path and not Path(place).exists() else None
 
 
-def notes(name: str, problems: list[Problem]) -> list[str]:
-    """What a careful reader would want to know about the rows, one line each."""
-    found = []
-    empty = [problem.id for problem in problems if not problem.answer]
-    if empty:
-        found.append(
-            f"{name}: {len(empty)} rows without a gold left out: {_some(empty)}"
-        )
-    for what, values in (
-        ("duplicate ids", [problem.key for problem in problems if problem.key]),
-        ("repeated questions", [problem.question for problem in problems]),
-    ):
-        repeated = _repeated(values)
-        if repeated:
-            found.append(f"{name}: {len(repeated)} {what}: {_some(repeated)}")
-    return found
-
-
-def overlap(train: Iterable[Problem], test: Iterable[Problem]) -> list[Problem]:
-    """The test problems whose question is also a training question.
-
-    Questions are compared without regard to case and white space.
-    """
-    seen = {" ".join(problem.question.lower().split()) for problem in train}
-    return [p for p in test if " ".join(p.question.lower().split()) in seen]
-
-
-def jsonl(path: str) -> list[Problem]:
-    """One JSON object a line: question or problem, answer or gold; level, subject."""
-    return [_from_row(row, i, where) for i, row, where in _json_rows(path)]
-
-
-def _json_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any], str]]:
-    index = 0
-    for number, line in enumerate(_read(path).splitlines(), start=1):
-        if not line.strip():
-            continue
-        where = f"{path} row {number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UserError(f"{where}: not JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise UserError(f"{where}: not a JSON object but {type(row).__name__}")
-        yield index, row, where
-        index += 1
-
-
-def _from_row(row: Mapping[str, Any], index: int, where: str) -> Problem:
-    return Problem(
-        id=index,
-        question=_text(row, _QUESTION, where),
-        answer=_text(row, _ANSWER, where, may_be_empty=True),
-        level=_optional(row, ("level",)) or "",
-        subject=_optional(row, _SUBJECT),
-        key=_optional(row, _KEY) or "",
-    )
-
-
-def _text(
-    row: Mapping[str, Any],
-    names: tuple[str, ...],
-    where: str,
+def arithmetic(
+    place: str,
+    split: str,
     *,
-    may_be_empty: bool = False,
-) -> str:
-    present = [name for name in names if row.get(name) is not None]
-    if not present:
-        have = ", ".join(map(str, row)) or "nothing"
-        raise UserError(f"{where}: no field {' or '.join(names)}; it has {have}")
-    value = row[present[0]]
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        kind = type(value).__name__
-        raise UserError(f"{where}: field {present[0]} is a {kind}, not a string")
-    text = str(value).strip()
-    if not text and not may_be_empty:
-        raise UserError(f"{where}: field {present[0]} is empty")
-    return text
+    seed: int = 0,
+    size: int = 600,
+    levels: tuple[str, ...] = _arithmetic.DEFAULT_LEVELS,
+) -> list[Problem]:
+    """Arithmetic in plain English, made on the spot (`data/arithmetic.py`)."""
+    del place
+    return _arithmetic.arithmetic(split, seed=seed, size=size, levels=levels)
 
 
-def _optional(row: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((str(row[name]) for name in names if row.get(name) is not None), None)
+def jsonl(
+    place: str,
+    split: str,
+    *,
+    question: str = "",
+    answer: str = "",
+    level: str = "",
+    subject: str = "",
+) -> list[Problem]:
+    """One JSON object a line. Keywords name fields that are not the usual ones.
+
+    Usual: question or problem; answer or gold (or the last box of solution); level;
+    subject or type; id. A dot goes into an object.
+    """
+    del split
+    fields = rows.Fields(question, answer, level, subject)
+    found = enumerate(rows.from_jsonl(place))
+    return [rows.to_problem(row, i, where, fields) for i, (where, row) in found]
 
 
-def _read(path: str) -> str:
+def parquet(
+    place: str,
+    split: str,
+    *,
+    question: str = "",
+    answer: str = "",
+    level: str = "",
+    subject: str = "",
+    repair: bool = True,
+) -> list[Problem]:
+    """A parquet table: the fields of `jsonl`, or the layout of verl and A-GRAE.
+
+    There the question is the last user turn of `prompt` and the gold
+    `reward_model.ground_truth`, a string or a struct. With `repair` a gold is the last
+    box of its solution where the row has one: A-GRAE's published targets went through
+    a normaliser that damaged about 1.5 % of those of MATH. `repair=False` reads the
+    targets as published.
+    """
+    del split
+    fields = rows.Fields(question, answer, level, subject)
+    problems, changed = [], 0
+    for i, (where, row) in enumerate(_parquet_rows(place)):
+        problem = rows.to_problem(row, i, where, fields, from_solution=repair)
+        if repair:
+            published = rows.to_problem(row, i, where, fields)
+            changed += "".join(published.answer.split()) != "".join(
+                problem.answer.split()
+            )
+        problems.append(problem)
+    if changed:
+        _log.warning(
+            f"parquet:{place}: {changed} golds read from the solution's box instead of"
+            " a target that is written otherwise (repair=False keeps the targets)"
+        )
+    return problems
+
+
+def tfds(
+    place: str,
+    split: str,
+    *,
+    question: str = "",
+    answer: str = "",
+    level: str = "",
+    subject: str = "",
+    split_name: str = "",
+    data_dir: str = "",
+) -> list[Problem]:
+    """A tensorflow-datasets name, or the folder of a prepared data set.
+
+    Keywords name the fields as for `jsonl`; `split_name` is the source's own name of
+    the split ("" = train or test, by use). Read from array_record files: tensorflow is
+    not needed.
+    """
+    fields = rows.Fields(question, answer, level, subject)
+    source = _tfds_source(place, split_name or split, data_dir)
+    return [
+        rows.to_problem(row, i, f"tfds:{place} row {i + 1}", fields)
+        for i, row in enumerate(source)
+    ]
+
+
+def write_tfds(splits: Mapping[str, list[Problem]], folder: str | Path) -> Path:
+    """Writes problems as a tensorflow-datasets data set in array_record shards.
+
+    Returns the folder that `tfds:FOLDER` reads. Tensorflow is not needed.
+    """
+    import tensorflow_datasets  # heavy, and only for this format
+
+    core, features = tensorflow_datasets.core, tensorflow_datasets.features
+    names = ("question", "answer", "level", "subject", "id")
+
+    class Problems(  # pyright: ignore[reportGeneralTypeIssues]
+        core.GeneratorBasedBuilder,
+        skip_registration=True,  # pyright: ignore[reportCallIssue]
+    ):
+        """Problems with gold answers."""
+
+        VERSION = core.Version("1.0.0")
+        code_path = None  # no checksums lie beside this file
+
+        def _info(self) -> Any:
+            return core.DatasetInfo(
+                builder=self,
+                features=features.FeaturesDict(
+                    {name: features.Text() for name in names}
+                ),
+                disable_shuffling=True,  # the order of the source is kept
+            )
+
+        def _split_generators(self, dl_manager: Any) -> Any:
+            del dl_manager
+            return {split: self._generate_examples(split) for split in splits}
+
+        def _generate_examples(self, split: str) -> Any:
+            for i, p in enumerate(splits[split]):
+                row = (p.question, p.answer, p.level, p.subject or "")
+                yield i, dict(zip(names, (*row, p.key or str(p.id)), strict=True))
+
+    tensorflow_datasets.disable_progress_bar()
+    builder = Problems(data_dir=str(folder), file_format="array_record")
+    made = Path(builder.data_dir)
+    if made.exists():  # it would be kept as it is, whatever the problems are now
+        raise UserError(f"{made} is already there: remove it or write elsewhere")
+    builder.download_and_prepare()
+    return made
+
+
+def _parquet_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    import pyarrow  # heavy, and only for this source
+    import pyarrow.parquet
+
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text: byte {error.start}") from None
+        number = 0
+        for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=1024):
+            for row in batch.to_pylist():
+                number += 1
+                yield f"{path} row {number}", row
+    except (OSError, pyarrow.ArrowException) as error:
+        raise UserError(f"{path}: not a readable parquet file: {error}") from None
 
 
-_BUILT_IN: dict[str, Callable[..., list[Problem]]] = {
-    "arithmetic": _arithmetic.arithmetic,
+def _tfds_source(place: str, split: str, data_dir: str) -> Any:
+    import tensorflow_datasets  # heavy, and only for this source
+
+    try:
+        if Path(place).is_dir():
+            builder: Any = tensorflow_datasets.builder_from_directory(place)
+        else:
+            builder = tensorflow_datasets.builder(
+                place, data_dir=data_dir or None, file_format="array_record"
+            )
+        splits = list(builder.info.splits)
+        if splits and split not in splits:
+            raise UserError(
+                f"tfds:{place} has no split {split!r}; set split_name to one of"
+                f" {', '.join(splits)}"
+            )
+        return builder.as_data_source(split=split)
+    except UserError:
+        raise
+    except Exception as error:  # its own kinds of many modules
+        text = str(error).strip().split("\n")[0] or type(error).__name__
+        raise UserError(f"tfds:{place}: {text}") from None
+
+
+_BUILT_IN: dict[str, Source] = {"arithmetic": arithmetic}
+_SOURCES: dict[str, tuple[Source, str]] = {
+    "jsonl": (jsonl, "PATH"),
+    "parquet": (parquet, "PATH"),
+    "tfds": (tfds, "NAME"),
 }
-_SOURCES: dict[str, Callable[..., list[Problem]]] = {"jsonl": jsonl}
 
 
-def _resolve(name: str) -> tuple[Callable[..., list[Problem]], str]:
+def _resolve(name: str) -> tuple[Source, str]:
     """A name's reader, and the place it reads ("" for a built-in generator)."""
     source, colon, place = name.partition(":")
     if not colon and name in _BUILT_IN:
         return _BUILT_IN[name], ""
     if source in _SOURCES and place:
-        return _SOURCES[source], place
-    known = [*_BUILT_IN, *(f"{source}:PATH" for source in _SOURCES)]
+        return _SOURCES[source][0], place
+    known = [*_BUILT_IN, *(f"{key}:{what}" for key, (_, what) in _SOURCES.items())]
     raise UserError(f"unknown data set {name!r}; known: {', '.join(known)}")
-
-
-def _repeated(values: list[str]) -> list[str]:
-    seen: set[str] = set()
-    return list(dict.fromkeys(v for v in values if v in seen or seen.add(v)))
-
-
-def _some(values: list[Any]) -> str:
-    shown = ", ".join(str(value)[:60] for value in values[:5])
-    return shown + (", .." if len(values) > 5 else "")

@@ -1,10 +1,15 @@
 """Data sets by name: what is read, what is refused with file and row, what is told."""
 
 import json
+import subprocess
+import sys
 
+import pyarrow
+import pyarrow.parquet
 import pytest
+import tensorflow_datasets as tfds
 
-from agrae_jax.data import datasets
+from agrae_jax.data import checks, datasets, prepare
 from agrae_jax.data.problem import Problem
 from agrae_jax.errors import UserError
 from tests.shared_data import shared_data
@@ -36,8 +41,8 @@ def test_jsonl(tmp_path):
     ("row", "message"),
     [
         ({"question": "x?"}, "row 2: no field answer or gold; it has question"),
-        ({"answer": "1"}, "row 2: no field question or problem; it has answer"),
-        ({"question": " ", "answer": "1"}, "row 2: field question is empty"),
+        ({"answer": "1"}, "row 2: no field question or problem or prompt; it"),
+        ({"question": " ", "answer": "1"}, "row 2: the question is empty"),
         ({"question": ["x"], "answer": "1"}, "row 2: field question is a list"),
         ({"question": "x?", "answer": True}, "row 2: field answer is a bool"),
         ('{"question": "x?"', "row 2: not JSON"),
@@ -53,10 +58,11 @@ def test_a_bad_row_is_one_line_with_file_and_row(tmp_path, row, message):
 
 
 def test_a_missing_file_and_bytes_that_are_no_text(tmp_path):
-    with pytest.raises(UserError, match="nosuch.jsonl: .*No such file"):
+    with pytest.raises(UserError, match="nosuch.jsonl does not exist"):
         datasets.load(f"jsonl:{tmp_path}/nosuch.jsonl", split="train")
     assert datasets.missing_file(f"jsonl:{tmp_path}/nosuch.jsonl") is not None
-    assert datasets.missing_file(f"jsonl:{tmp_path}") is None
+    assert datasets.missing_file(f"tfds:{tmp_path}/nosuch") is not None
+    assert datasets.missing_file(f"tfds:{tmp_path}") is None
     assert datasets.missing_file("arithmetic") is None
     path = tmp_path / "bytes.jsonl"
     path.write_bytes(b'{"question": "\xff"}')
@@ -89,17 +95,195 @@ def test_nothing_to_learn_from_is_an_error(tmp_path):
 def test_overlap_ignores_case_and_space():
     train = [Problem(0, "What is  2 + 2?", "4"), Problem(1, "b?", "1")]
     test = [Problem(0, "what is 2 + 2?\n", "4"), Problem(1, "c?", "1")]
-    assert datasets.overlap(train, test) == [test[0]]
+    assert checks.overlap(train, test) == [test[0]]
 
 
 def test_names_and_keywords():
     assert datasets.signature_defaults("arithmetic")["size"] == 600
     assert len(datasets.load("arithmetic", split="test", size=7)) == 7
     for name in ("arithmetc", "jsonl:", "json:x"):
-        with pytest.raises(UserError, match="known: arithmetic, jsonl:PATH"):
+        with pytest.raises(
+            UserError, match="known: arithmetic, jsonl:PATH, parquet:PATH"
+        ):
             datasets.load(name, split="train")
-    with pytest.raises(UserError, match="data set arithmetic: .*'sise'"):
+    with pytest.raises(
+        UserError, match="arithmetic takes no 'sise'; known: seed, size"
+    ):
         datasets.load("arithmetic", split="train", sise=3)
+
+
+def test_answers_in_a_solution(tmp_path):
+    path = _write(
+        tmp_path,
+        {
+            "problem": "a?",
+            "solution": "so $\\boxed{1}$, that is, $\\fbox{\\frac{1}{2}}$.",
+        },
+        {"question": "b?", "answer": "7 + 1,000\n#### 1,007"},
+        {"question": "c?", "answer": "3", "solution": "$\\boxed{4}$"},  # its own word
+    )
+    problems = datasets.load(f"jsonl:{path}", split="train")
+    assert [p.answer for p in problems] == ["\\frac{1}{2}", "1007", "3"]
+    path = _write(tmp_path, {"problem": "a?", "solution": "no box"})
+    with pytest.raises(UserError, match="row 1: no field answer or gold; it has"):
+        datasets.load(f"jsonl:{path}", split="train")
+
+
+def test_fields_of_other_names(tmp_path):
+    path = _write(tmp_path, {"q": "1+1?", "out": {"gold": 2}, "hard": 3, "topic": "T"})
+    assert datasets.load(
+        f"jsonl:{path}",
+        split="train",
+        question="q",
+        answer="out.gold",
+        level="hard",
+        subject="topic",
+    ) == [Problem(0, "1+1?", "2", level="3", subject="T")]
+    with pytest.raises(UserError, match="row 1: no field nosuch; it has q, out"):
+        datasets.load(f"jsonl:{path}", split="train", question="nosuch", answer="q")
+
+
+def _parquet(tmp_path, *rows):
+    path = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+    return path
+
+
+def _verl_row(question, ground_truth, **more):
+    return {
+        "data_source": "x",
+        "prompt": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": question},
+        ],
+        "ability": "math",
+        "reward_model": {"style": "rule", "ground_truth": ground_truth},
+        "extra_info": {"split": "train", "index": 5},
+        **more,
+    }
+
+
+def test_parquet_in_the_layout_of_verl(tmp_path):
+    path = _parquet(tmp_path, _verl_row("1+1?", "2", level="Level 1", type="Algebra"))
+    assert datasets.load(f"parquet:{path}", split="train") == [
+        Problem(0, "1+1?", "2", level="Level 1", subject="Algebra", key="5")
+    ]
+
+
+def test_parquet_with_a_struct_and_a_damaged_target(tmp_path, caplog):
+    truth = {"question": "m?", "solution": "$\\boxed{15^\\circ}$", "target": "15"}
+    path = _parquet(tmp_path, _verl_row("not this one", truth))
+    with caplog.at_level("WARNING"):
+        (problem,) = datasets.load(f"parquet:{path}", split="train")
+    assert (problem.question, problem.answer) == ("m?", "15^\\circ")
+    assert "1 golds read from the solution's box" in caplog.text
+    (problem,) = datasets.load(f"parquet:{path}", split="train", repair=False)
+    assert problem.answer == "15"
+
+
+def test_parquet_refuses_in_one_line(tmp_path):
+    path = _parquet(tmp_path, _verl_row("1+1?", {"a": "2"}))
+    with pytest.raises(UserError, match=r"rows.parquet row 1: field .* is a dict"):
+        datasets.load(f"parquet:{path}", split="train")
+    path = _parquet(tmp_path, {"prompt": [{"role": "system", "content": "s"}]})
+    with pytest.raises(UserError, match=r"row 1: field prompt has no user turn"):
+        datasets.load(f"parquet:{path}", split="train")
+    path.write_bytes(b"PAR1 no")
+    with pytest.raises(UserError, match="not a readable parquet file"):
+        datasets.load(f"parquet:{path}", split="train")
+    with pytest.raises(UserError, match="nosuch does not exist"):
+        datasets.load(f"parquet:{tmp_path}/nosuch", split="train")
+
+
+def test_the_authors_parquet_is_repaired_to_the_published_solutions(caplog):
+    folder = shared_data("agrae_parquet")
+    for split, rows, damaged, unlike in (
+        ("train", 7498, 7496, []),
+        ("test", 5000, 4999, ["12"]),  # its problem uses \\boxed as notation
+    ):
+        name = f"parquet:{folder}/data/math/{split}.parquet"
+        problems = datasets.load(name, split=split)
+        assert len(problems) == rows
+        golds = datasets.load(
+            f"jsonl:{shared_data(f'math_{split}.jsonl')}", split=split
+        )
+        wrong = [p.answer for p in problems if p.answer != golds[p.id].answer.strip()]
+        assert wrong == unlike
+        assert len(datasets.load(name, split=split, repair=False)) == damaged
+    raw = f"parquet:{folder}/test_data/MATH/data/test-00000-of-00001.parquet"
+    assert datasets.load(raw, split="test")[0].answer == "2"
+
+
+class MySums(tfds.core.GeneratorBasedBuilder):
+    """A data set of somebody else's, with fields of other names."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    code_path = None
+
+    def _info(self):
+        text = tfds.features.Text()
+        fields = tfds.features.FeaturesDict({"ask": text, "truth": text})
+        return tfds.core.DatasetInfo(builder=self, features=fields)
+
+    def _split_generators(self, dl_manager):
+        return {"learn": self._generate_examples()}
+
+    def _generate_examples(self):
+        for i in range(5):
+            yield i, {"ask": f"{i} + é?", "truth": str(i)}
+
+
+def test_a_tensorflow_datasets_name_with_its_fields(tmp_path):
+    MySums(data_dir=str(tmp_path), file_format="array_record").download_and_prepare()
+    kwargs = {"question": "ask", "answer": "truth", "data_dir": str(tmp_path)}
+    problems = datasets.load(
+        "tfds:my_sums", split="train", split_name="learn", **kwargs
+    )
+    assert {(p.question, p.answer) for p in problems} == {
+        (f"{i} + é?", str(i)) for i in range(5)
+    }
+    with pytest.raises(
+        UserError, match="no split 'train'; set split_name to one of le"
+    ):
+        datasets.load("tfds:my_sums", split="train", **kwargs)
+    with pytest.raises(UserError, match="tfds:my_sums row 1: no field question"):
+        datasets.load(
+            "tfds:my_sums", split="train", split_name="learn", data_dir=str(tmp_path)
+        )
+    with pytest.raises(UserError, match="tfds:no_such_set: .*not found"):
+        datasets.load("tfds:no_such_set", split="train", data_dir=str(tmp_path))
+
+
+def test_prepare_writes_what_is_read_back_without_tensorflow(tmp_path, capsys):
+    path = _write(
+        tmp_path,
+        {"id": "k", "question": "é?", "answer": "2", "level": "L", "subject": "S"},
+        {"question": "b?", "answer": "3"},
+    )
+    argv = [f"--out={tmp_path}/out", f"train=jsonl:{path}", f"test=jsonl:{path}"]
+    assert prepare.main(argv) == 0
+    told = capsys.readouterr().out
+    assert "2 test questions are in train too: é?" in told
+    name = told.strip().rpartition("read it as ")[2]
+    program = (
+        "import sys\nfrom agrae_jax.data import datasets\n"
+        f"for split in ('train', 'test'):\n"
+        f"    print(datasets.load({name!r}, split=split))\n"
+        "assert 'tensorflow' not in sys.modules"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    rows = [Problem(0, "é?", "2", "L", "S", "k"), Problem(1, "b?", "3", "", None, "1")]
+    assert done.stdout.splitlines() == [str(rows)] * 2
+    with pytest.raises(UserError, match="already there"):  # never old data again
+        prepare.main(argv)
+
+
+@pytest.mark.parametrize("argv", [[], ["--out=x"], ["train=arithmetic"], ["--ouch=x"]])
+def test_prepare_says_how_it_is_used(argv):
+    with pytest.raises(UserError, match="usage: prepare --out=DIR"):
+        prepare.main(argv)
 
 
 @pytest.mark.parametrize(
