@@ -26,7 +26,7 @@ def get_config() -> config_dict.ConfigDict:
     c.mesh.tensor = 1  # devices on the tensor axis
 
     c.data = config_dict.ConfigDict()
-    c.data.train = "arithmetic"  # data set name, or jsonl:PATH
+    c.data.train = "arithmetic"  # or jsonl:PATH, parquet:PATH, tfds:NAME
     c.data.train_kwargs = config_dict.ConfigDict()  # seeded from its signature
     c.data.test = "arithmetic"  # held-out problems for evaluation
     c.data.test_kwargs = config_dict.ConfigDict()  # seeded from its signature
