@@ -21,7 +21,9 @@ class Expressions(Factors):
         while self.op("+", "-", "+-", "-+"):
             terms.append(self.signed_term())
         self.depth -= 1
-        return terms[0] if len(terms) == 1 else ("add", *terms)
+        if len(terms) == 1:
+            return terms[0]
+        return _lifted(terms)
 
     def signed_term(self) -> Node:
         """A product with its sign."""
@@ -136,3 +138,18 @@ class Expressions(Factors):
                 words.append(self.next().value)
             else:
                 return " ".join(words)
+
+
+def _lifted(terms: list[Node]) -> Node:
+    """A sum; a unit after its last term alone measures the whole of it."""
+    last, inner = terms[-1], terms[-1]
+    negative = last[0] == "mul" and last[1] == MINUS_ONE
+    if negative:
+        inner = last[2]
+    alone = not any(
+        t[0] == "qty" or (t[0] == "mul" and t[-1][0] == "qty") for t in terms[:-1]
+    )
+    if inner[0] != "qty" or inner[2] == "^\\circ" or not alone:
+        return ("add", *terms)
+    bare = ("mul", MINUS_ONE, inner[1]) if negative else inner[1]
+    return ("qty", ("add", *terms[:-1], bare), inner[2])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import sys
 import time
+from typing import Any
 
-from agrae_jax.verify import normalize, numbers, words
+from agrae_jax.verify import compare, normalize, numbers, parse, words
 from agrae_jax.verify.exact import Work
 from agrae_jax.verify.extract import extract
 from agrae_jax.verify.types import (
@@ -19,6 +20,7 @@ from agrae_jax.verify.types import (
     Verdict,
 )
 
+Node = tuple[Any, ...]
 Decision = tuple[str, str, str]  # outcome, rule, reason
 
 
@@ -95,31 +97,74 @@ def _long(gold: str, answer: str) -> Decision:
     return WRONG, "length", "longer than any answer"
 
 
-def _mathematics(gold: str, answer: str) -> Decision:
-    from agrae_jax.verify import compare, parse
+@functools.lru_cache(maxsize=1024)
+def _parsed(gold: str) -> Node | str:
+    """The tree of a gold, or why there is none; G samples share one gold."""
+    try:
+        return parse.parse(gold)
+    except (NotUnderstood, RecursionError) as error:
+        return str(error) or "nested too deep"
 
+
+def _mathematics(gold: str, answer: str) -> Decision:
     keys = numbers.digits_key(gold), numbers.digits_key(answer)
     if keys[0] is not None and keys[1] is not None:
         return _said(keys[0] == keys[1], "digits", "another number")
-    try:
-        target = parse.parse(gold)
-    except (NotUnderstood, RecursionError) as error:
-        return UNGRADABLE, "gold", f"the gold is not understood: {error}"
+    target = _parsed(gold)
+    if isinstance(target, str):
+        return UNGRADABLE, "gold", f"the gold is not understood: {target}"
     letters = frozenset(c for c in gold if c.isalpha())
-    last = "another value"
-    for thousands in (True, False):
+    rule, reason = "value", "another value"
+    for thousands in (True, False):  # for a gold list, 1,200 may be two items
         if not thousands and (target[0] != "list" or "," not in answer):
             break
         try:
             node = parse.parse(answer, letters=letters, thousands=thousands)
             equal, rule = compare.compare(target, node, Work())
         except (NotUnderstood, Undefined, TooBig, RecursionError) as error:
-            rule, last = type(error).__name__, str(error) or "too complex"
+            rule, reason = _RULES[type(error)], str(error) or "nested too deep"
             continue
         if equal:
             return CORRECT, rule, "equal"
-        last = "another value"
-    return WRONG, rule, last
+        reason = "another value"
+    return WRONG, rule, reason
+
+
+_RULES = {
+    NotUnderstood: "not understood",
+    Undefined: "undefined",
+    TooBig: "too big",
+    RecursionError: "too big",
+}
+
+
+def kind_of(gold: str) -> str:
+    """What a gold is: "number", "choice", "time", "words", the tag of its tree.
+
+    Raises NotUnderstood for a gold that can only be compared as text.
+    """
+    if numbers.ordinary(gold) is not None:
+        return "number"
+    wanted = normalize.clean(gold)
+    if not wanted:
+        raise NotUnderstood("empty")
+    if words.option(wanted):
+        return "choice"
+    if words.is_time(wanted):
+        return "time"
+    if words.is_words(wanted):
+        return "words"
+    target = _parsed(wanted)
+    if isinstance(target, str):
+        raise NotUnderstood(target)
+    return _KINDS.get(target[0], "expression")
+
+
+_KINDS = {
+    "list": "list", "set": "set", "bracket": "tuple or interval", "union": "region",
+    "rel": "relation", "ratio": "ratio", "matrix": "matrix", "qty": "quantity",
+    "pct": "percent",
+}  # fmt: skip
 
 
 def prepare_process() -> None:

@@ -67,7 +67,7 @@ _DOTTED = re.compile(
 _BRACKETED = re.compile(r"(?<![\d.])(\d*)\.(\d*)\((\d+)\)(?![\d.(^])")
 _ELLIPSIS = re.compile(r"(?<![\d.,])(\d*)\.(\d{3,})\s*(?:\.\.\.|\\[lcd]?dots)")
 _BASED = re.compile(
-    r"(?<![\w.}\\])\(?(?:\\(?:text|mathrm|mbox)\s*\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
+    r"(?<![\w.}\\])\(?(?:(?:\\(?:text|mathrm|mbox)\s*)?\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
     r"\s*_\s*(?:\{\s*(?:\\(?:text|mathrm|mbox)\s*\{)?\s*(\w+)\s*\}?\s*\}|(\d))"
 )
 _ALL_REALS = re.compile(

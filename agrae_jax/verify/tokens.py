@@ -32,6 +32,7 @@ _SCAN = re.compile(
     r"|(?P<text>[€£¥₹¢])"
     r"|(?P<op>\*\*|<=|>=|!=|==|<>|[-+*/^_=<>()\[\]{}|,;:!%'&])"
 )
+_GLUABLE = macros.FUNCTIONS | macros.GREEK | {"leq", "geq", "cdot", "times", "cup"}
 _BRACE = re.compile(r"\\.|[{}]")
 _JOINED = re.compile(r"[\s,.;]*(and|or|to|in|mod)?[\s,.;:]*", re.I)
 _MATHLIKE = re.compile(r"(?:[-+\d\s.,:/()=A-Z]|\band\b|\bor\b)*")
@@ -172,8 +173,19 @@ def _macro(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int
     elif name in macros.ACCENTS:
         out.append(Token("accent", name, spaced))
     else:
-        raise NotUnderstood(f"unknown macro \\{name[:20]}")
+        return _macro(
+            text, at - len(_glued(name)), name[: -len(_glued(name))], out, spaced
+        )
     return at
+
+
+def _glued(name: str) -> str:
+    """The letters that a lost space glued to a macro, as in \\sinx and \\pir."""
+    for size in (1, 2, 3):
+        known = name[:-size]
+        if known == "pi" or (len(known) > 2 and known in _GLUABLE):
+            return name[-size:]
+    raise NotUnderstood(f"unknown macro \\{name[:20]}")
 
 
 def _roman(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int:
@@ -229,6 +241,10 @@ def _text(content: str, out: list[Token], spaced: bool) -> None:
         _word(content.strip(), out, spaced)
         return
     content = content.strip().rstrip(".")
+    letter = re.fullmatch(r"\(?([A-Za-z])\)?", content)
+    if letter and not measured:
+        out.append(Token("sym", letter.group(1), spaced))
+        return
     letters = _LETTER_LIST.fullmatch(content) and not measured
     if _MATHLIKE.fullmatch(content) and (letters or re.search(r"\d", content)):
         out.extend(tokenize(content))

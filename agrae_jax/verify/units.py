@@ -74,7 +74,7 @@ SCALES = {
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 # Words that no unit contains: they add a second answer, a doubt or a condition.
 _REFUSED = frozenset(
-    "is are was were not nor or and wrong right maybe perhaps but no yes if then else "
+    "is are was were not nor or and wrong maybe perhaps but no yes if then else "
     "either both than more less least most about approximately roughly between to true "
     "false answer none unknown undefined mod modulo where when for all any probably "
     "guess possibly likely incorrect however except plus minus times nearly almost "

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 from agrae_jax.errors import UserError
-from agrae_jax.verify import numbers, words
+from agrae_jax.verify import numbers, symbolic, words
 from agrae_jax.verify.extract import extract
 from agrae_jax.verify.grade import decide, grade, quick
 from agrae_jax.verify.types import CORRECT, UNGRADABLE, WRONG, Extracted, Verdict
@@ -102,6 +102,14 @@ def geo3k_reward(verdict: Verdict) -> float:
     return 0.9 * verdict.correct + 0.1 * (verdict.rule == "geo3k+format")
 
 
+def math_verify(text: str, reference: str) -> Verdict:
+    """math-verify as it is: the second path of an audit, never a reward."""
+    start = time.perf_counter()
+    outcome = symbolic.second_opinion(text, reference)
+    ms = (time.perf_counter() - start) * 1e3
+    return Verdict(outcome, None, None, "math-verify", "", ms)
+
+
 def _decided(
     found: Extracted | None,
     gold: str,
@@ -150,6 +158,7 @@ def _from_path(path: str) -> Verifier:
 _NAMED: dict[str, Verifier] = {
     "math": grade,
     "answer": given,
+    "math-verify": math_verify,
     "gsm8k": gsm8k,
     "choice": choice,
     "geo3k": geo3k,

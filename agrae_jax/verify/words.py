@@ -102,7 +102,7 @@ def same_words(gold: str, answer: str) -> bool:
     if len(golds) > 1 or len(answers) > 1:
         return sorted(golds) == sorted(answers)
     first, second = golds[0], answers[0]
-    if first == second:
+    if first.replace(" ", "") == second.replace(" ", ""):
         return True
     date = _date(first)
     return date is not None and date == _date(second)

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from agrae_jax.verify import grade, verifiers
+from agrae_jax.verify import grade, symbolic, verifiers
 from agrae_jax.verify.types import UNGRADABLE, Verdict
 
 MEMORY_BYTES = 2 << 30
@@ -28,6 +28,7 @@ def main() -> None:
     os.dup2(2, 1)  # a stray print must not look like a reply
     limit(int(sys.argv[1]) if len(sys.argv) > 1 else MEMORY_BYTES)
     _end_with_parent()
+    symbolic.mp()  # imported now, so that no item pays for it
     replies.write(json.dumps(["ready", "jax" in sys.modules]) + "\n")
     for line in sys.stdin.buffer:
         number, verifier, text, gold = json.loads(line)

@@ -1,0 +1,83 @@
+"""Grades a file of cases, or audits the golds of a file.
+
+python -m agrae_jax.verify --cases=FILE.jsonl [--out=FILE]
+    {"id", "gold", "response"} a line, plus "expected" and "kind" if known;
+    --out gets a verdict a line, the summary is printed as JSON.
+python -m agrae_jax.verify --audit=FILE.jsonl [--field=answer] [--out=FILE]
+    {"id", "answer", "solution"} a line; damaged golds are listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import NoReturn
+
+from agrae_jax.errors import UserError
+from agrae_jax.verify import audit, cases, grade, verifiers
+from agrae_jax.verify.pool import Pool
+
+
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(message)
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command; returns its exit code, raises UserError for bad input."""
+    parser = _Arguments(prog="python -m agrae_jax.verify", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--cases", metavar="FILE", help="JSON lines to grade")
+    parser.add_argument(
+        "--audit", metavar="FILE", help="JSON lines whose golds to check"
+    )
+    parser.add_argument("--field", default="answer", help="field of the gold")
+    parser.add_argument("--out", metavar="FILE", help="JSON lines to write")
+    parser.add_argument("--verifier", default="math", help="see docs/verifier.md")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--deadline_s", type=float, default=5.0)
+    args = parser.parse_args(argv)
+    if (args.cases is None) == (args.audit is None):
+        raise UserError("give either --cases=FILE or --audit=FILE")
+    if args.workers < 1 or args.deadline_s <= 0:
+        raise UserError("--workers must be at least 1 and --deadline_s above 0")
+    if args.audit:
+        rows = cases.read(args.audit.removeprefix("jsonl:"), args.field)
+        grade.prepare_process()
+        found = audit.golds(rows, args.field)
+        kinds = sorted({f["damage"] for f in found})
+        counts = {k: sum(f["damage"] == k for f in found) for k in kinds}
+        _write(args.out, found)
+        print(json.dumps({"rows": len(rows), "damaged": len(found), **counts}))
+        if not args.out:
+            for row in found:
+                print(json.dumps(row))
+        return 0
+    rows = cases.read(args.cases, "gold", "response")
+    verifiers.resolve(args.verifier)  # an unknown name is said here, not by a worker
+    with Pool(args.workers, args.deadline_s, verifier=args.verifier) as pool:
+        verdicts, seconds = cases.grade(rows, pool)
+    out = [cases.record(r, v) for r, v in zip(rows, verdicts, strict=True)]
+    _write(args.out, out)
+    print(json.dumps(cases.summary(rows, verdicts, seconds), indent=1))
+    return 0
+
+
+def _write(path: str | None, rows: list[cases.Row]) -> None:
+    if path is None:
+        return
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            for row in rows:
+                file.write(json.dumps(row) + "\n")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error}") from error
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
