@@ -21,6 +21,8 @@ DISTRIBUTION = {
 # Needed without an import of ours.
 NEVER_IMPORTED = {
     "jaxlib": "jax's compiled half; pinned beside it",
+    "latex2sympy2-extended": "math-verify parses with it; bounded beside it",
+    "array-record": "tensorflow-datasets reads its files with it",
     "antlr4-python3-runtime": "latex2sympy2-extended picks its grammar by it",
     "absl-py": "ml-collections' flags stand on it",
 }
