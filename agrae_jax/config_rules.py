@@ -123,10 +123,14 @@ def _check_method(config: Any) -> None:
 
 
 def _check_data(config: Any) -> None:
-    for field in ("train", "test"):
-        missing = datasets.missing_file(config.data[field])
+    for split in ("train", "test"):
+        name = config.data[split]
+        folder = config.data[f"{split}_kwargs"].get("folder", "")
+        missing = datasets.missing_file(name, split, folder)
         if missing is not None:
-            raise UserError(f"config.data.{field}: file {missing} does not exist")
+            raise UserError(
+                f"config.data.{split}={name}: file {missing} does not exist"
+            )
 
 
 def _check_model(model: Any) -> None:

@@ -137,8 +137,13 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
         ("--config.data.train=arithmetc", "unknown data set 'arithmetc'; known"),
         (
             "--config.data.train=jsonl:/no/such.jsonl",
-            "config.data.train: file /no/such",
+            "config.data.train=jsonl:/no/such.jsonl: file /no/s",
         ),
+        (
+            "--config.data.test=math500",
+            "config.data.test=math500: file .*math500.jsonl",
+        ),
+        ("--config.data.train=math500", "math500 has no train split, only test"),
         ("--config.model.kwargs.hiden_size=8", "config.model.kwargs.hidden_size?"),
         ("--config.model.path=random:lama", "'lama' is not known; known: llama"),
         ("--config.model.path=/no/such", "config.model.path: /no/such does not exist"),

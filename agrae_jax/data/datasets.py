@@ -1,8 +1,9 @@
 """Data sets by name, and the doors of their formats.
 
-A name is a built-in generator (`arithmetic`) or `SOURCE:PLACE`: `jsonl:PATH`,
-`parquet:PATH`, `tfds:NAME` (or the folder of a prepared one). Every source gives a
-list of `Problem`; a row that cannot be one is a `UserError` with file and row number.
+A name is the built-in generator (`arithmetic`), a benchmark (`math500`, see
+`benchmarks.py`) or `SOURCE:PLACE`: `jsonl:PATH`, `parquet:PATH`, `tfds:NAME` (or the
+folder of a prepared one). Every source gives a list of `Problem`; a row that cannot
+be one is a `UserError` with file and row number.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agrae_jax.data import arithmetic as _arithmetic
-from agrae_jax.data import checks, rows
+from agrae_jax.data import benchmarks, checks, rows
 from agrae_jax.data.problem import Problem as Problem
 from agrae_jax.errors import UserError
 
@@ -35,7 +36,7 @@ def load(name: str, *, split: str, **kwargs: Any) -> list[Problem]:
     if unknown:
         known = ", ".join(signature_defaults(name)) or "none"
         raise UserError(f"data set {name} takes no {unknown[0]!r}; known: {known}")
-    missing = missing_file(name)
+    missing = missing_file(name, split, kwargs.get("folder", ""))
     if missing is not None:
         raise UserError(f"data set {name}: {missing} does not exist")
     problems = source(place, split, **kwargs)
@@ -54,9 +55,12 @@ def signature_defaults(name: str) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-def missing_file(name: str) -> Path | None:
+def missing_file(name: str, split: str, folder: str = "") -> Path | None:
     """The file that a data set name points to and that is not there, if so."""
     source, place = _resolve(name)
+    if source is benchmark:
+        path, _ = benchmarks.find(place, split, folder)
+        return None if path.exists() else path
     is_path = source in (jsonl, parquet) or place.startswith(("/", "."))
     return Path(place) if is_path and not Path(place).exists() else None
 
@@ -72,6 +76,15 @@ def arithmetic(
     """Arithmetic in plain English, made on the spot (`data/arithmetic.py`)."""
     del place
     return _arithmetic.arithmetic(split, seed=seed, size=size, levels=levels)
+
+
+def benchmark(place: str, split: str, *, folder: str = "") -> list[Problem]:
+    """A benchmark by name, from `folder`, $AGRAE_JAX_DATA or `data`."""
+    path, count = benchmarks.find(place, split, folder)
+    problems = jsonl(str(path), split)
+    if len(problems) != count:
+        _log.warning(f"{place}: {path} has {len(problems)} rows, published are {count}")
+    return problems
 
 
 def jsonl(
@@ -253,7 +266,10 @@ def _resolve(name: str) -> tuple[Source, str]:
     source, colon, place = name.partition(":")
     if not colon and name in _BUILT_IN:
         return _BUILT_IN[name], ""
+    if not colon and name in benchmarks.BENCHMARKS:
+        return benchmark, name
     if source in _SOURCES and place:
         return _SOURCES[source][0], place
     known = [*_BUILT_IN, *(f"{key}:{what}" for key, (_, what) in _SOURCES.items())]
+    known += benchmarks.BENCHMARKS
     raise UserError(f"unknown data set {name!r}; known: {', '.join(known)}")

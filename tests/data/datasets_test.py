@@ -60,10 +60,10 @@ def test_a_bad_row_is_one_line_with_file_and_row(tmp_path, row, message):
 def test_a_missing_file_and_bytes_that_are_no_text(tmp_path):
     with pytest.raises(UserError, match="nosuch.jsonl does not exist"):
         datasets.load(f"jsonl:{tmp_path}/nosuch.jsonl", split="train")
-    assert datasets.missing_file(f"jsonl:{tmp_path}/nosuch.jsonl") is not None
-    assert datasets.missing_file(f"tfds:{tmp_path}/nosuch") is not None
-    assert datasets.missing_file(f"tfds:{tmp_path}") is None
-    assert datasets.missing_file("arithmetic") is None
+    assert datasets.missing_file(f"jsonl:{tmp_path}/nosuch.jsonl", "train") is not None
+    assert datasets.missing_file(f"tfds:{tmp_path}/nosuch", "train") is not None
+    assert datasets.missing_file(f"tfds:{tmp_path}", "train") is None
+    assert datasets.missing_file("arithmetic", "train") is None
     path = tmp_path / "bytes.jsonl"
     path.write_bytes(b'{"question": "\xff"}')
     with pytest.raises(UserError, match="not UTF-8"):
