@@ -91,6 +91,8 @@ def _sample_wave(
         hidden_BD, cache = policy.prefill(
             params, prompts.tokens_BL, prompts.length_B, cache
         )
+    weights, cache = policy.decode_layout(params, cache)
+    cache = dict(cache)
     # The first token of all G samples comes from one row of logits.
     token_BG, logprob_BG, entropy_BG = draw(hidden_BD[:, None], 0)
     state = {
@@ -101,7 +103,8 @@ def _sample_wave(
         "completion": jnp.zeros((b, g, t), jnp.int32).at[..., 0].set(token_BG),
         "logprob": jnp.zeros((b, g, t), jnp.float32).at[..., 0].set(logprob_BG),
         "entropy": jnp.zeros((b, g, t), jnp.float32).at[..., 0].set(entropy_BG),
-        "cache": cache,
+        # Only what decode writes is carried: XLA may copy what passes through a loop.
+        "cache": cache.pop("completion"),
     }
 
     def running(s):
@@ -110,7 +113,9 @@ def _sample_wave(
     def advance(s):
         index, done = s["index"], s["done"]
         with jax.named_scope("decode"):
-            hidden, cache = policy.decode(params, s["token"], index - 1, s["cache"])
+            hidden, after = policy.decode(
+                weights, s["token"], index - 1, cache | {"completion": s["cache"]}
+            )
         token, logprob, entropy = draw(hidden, index)
         token = jnp.where(done, 0, token)
 
@@ -126,7 +131,7 @@ def _sample_wave(
             "completion": put(s["completion"], token),
             "logprob": put(s["logprob"], logprob),
             "entropy": put(s["entropy"], entropy),
-            "cache": cache,
+            "cache": after["completion"],
         }
 
     state = jax.lax.while_loop(running, advance, state)

@@ -162,6 +162,7 @@ class Policy:
                     the last real prompt position and is shared by the group).
     prefill         fills the prompt part of a cache; returns the hidden state of
                     the last real prompt position.
+    decode_layout   parameters and filled cache as `decode` wants them, once a wave.
     decode          takes completion token number `index` of every row, writes its
                     keys and values, returns the hidden state that predicts token
                     `index + 1`.
@@ -179,6 +180,7 @@ class Policy:
     # [K, B, G, T, ..]
     prefill: Callable[[Params, Array, Array, Any], tuple[Array, Any]]
     # (params, tokens_BL, length_B, cache) -> (hidden_BD, cache)
+    decode_layout: Callable[[Params, Any], tuple[Params, Any]]
     decode: Callable[[Params, Array, Array, Any], tuple[Array, Any]]
     # (params, token_BG, index (), cache) -> (hidden_BGD, cache)
     unembed: Callable[[Params, Array], Array]

@@ -29,6 +29,11 @@ from agrae_jax.sharding import constrain
 ROW = ("batch", "seq", "act_embed")
 
 
+def pick(stacked: Any, i: Any) -> Any:
+    """Layer `i` of a tree that is stacked on its first axis."""
+    return jax.tree.map(lambda x: x[i], stacked)
+
+
 class Block(nnx.Module):
     """x + attention(norm(x)), then x + mlp(norm(x))."""
 
@@ -126,7 +131,7 @@ class Decoder(nnx.Module):
         x = constrain(self.embed(tokens), ROW, rules)
         x, _ = jax.lax.scan(layer, x, stacked)
         last = jnp.take_along_axis(x[:, :L], (length_B - 1)[:, None, None], 1)
-        rest = self.norm(x[:, L:]).reshape(B, G, T - 1, -1)
+        rest = self.norm(x[:, L:]).reshape(B, G, T - 1, x.shape[-1])
         last = jnp.broadcast_to(self.norm(last)[:, None], (B, G, 1, x.shape[-1]))
         hidden = jnp.concatenate([last, rest], 2)
         return constrain(hidden, ("batch", None, "seq", "act_embed"), rules)
@@ -187,38 +192,47 @@ class Decoder(nnx.Module):
         cache: Any,
         *,
         rules: Mapping[str, Any],
-        unroll: bool,
+        layers: list[Any] | None,
     ) -> tuple[Array, Any]:
-        """hidden_BGD that predicts token index + 1, and the cache with this token."""
+        """hidden_BGD that predicts token index + 1, and the cache with this token.
+
+        `layers` are the weights of each layer apart; None = slice the stacked ones.
+        """
         length_B = cache["length_B"]
         rope = self._rope((length_B + index)[:, None])
-        L = cache["prompt"]["values"].shape[-2]
+        L = jax.tree.leaves(cache["prompt"])[0].shape[-1]  # of the keys
         real = (jnp.arange(L) < length_B[:, None])[:, None, None, None]
         graph, stacked = nnx.split(self.layers)
 
-        def layer(i: Any, carry: tuple[Array, ...]) -> tuple[Array, ...]:
-            x, keys, values = carry
-            block = nnx.merge(graph, jax.tree.map(lambda w: w[i], stacked))
+        def layer(x: Array, mine: Any, prompt: Any, keys: Array, values: Array, i: Any):
+            block = nnx.merge(graph, mine)
             query, key, value = block.project(x, rope)
             key = key.transpose(0, 2, 1, 3)[None, ..., None]
             value = value.transpose(0, 2, 1, 3)[None, ..., None, :]
             keys = jax.lax.dynamic_update_slice(keys, key, (i, 0, 0, 0, 0, index))
             values = jax.lax.dynamic_update_slice(values, value, (i, 0, 0, 0, index, 0))
-            prompt = {name: part[i] for name, part in cache["prompt"].items()}
             mixed = attend_one(
                 query, Part(**prompt, seen=real), keys[i], values[i], index
             )
-            x = constrain(block.finish(x, mixed), ROW, rules)
-            return x, keys, values
+            return constrain(block.finish(x, mixed), ROW, rules), keys, values
 
-        completion = cache["completion"]
-        carry = (self.embed(token_BG), completion["keys"], completion["values"])
-        if unroll:
-            for i in range(self.config.layers):
-                carry = layer(i, carry)
-        else:
-            carry = jax.lax.fori_loop(0, self.config.layers, layer, carry)
-        x, keys, values = carry
+        x, completion = self.embed(token_BG), cache["completion"]
+        if layers:  # every layer has its own arrays: nothing is sliced or copied
+            completion = list(completion)
+            for i, mine in enumerate(layers):
+                part, prompt = completion[i], pick(cache["prompt"][i], 0)
+                x, keys, values = layer(
+                    x, mine, prompt, part["keys"], part["values"], 0
+                )
+                completion[i] = {"keys": keys, "values": values}
+            return self.norm(x), cache | {"completion": completion}
+
+        def step(i: Array, carry: tuple[Array, ...]) -> tuple[Array, ...]:
+            x, keys, values = carry
+            return layer(x, pick(stacked, i), pick(cache["prompt"], i), keys, values, i)
+
+        carry = (x, completion["keys"], completion["values"])
+        x, keys, values = jax.lax.fori_loop(0, self.config.layers, step, carry)
         completion = {"keys": keys, "values": values}
         return self.norm(x), cache | {"completion": completion}
 
