@@ -29,6 +29,16 @@ def split_batch(batch: TrainBatch, count: int) -> TrainBatch:
     return jax.tree.map(stack, batch)
 
 
+def live_first(batch: TrainBatch, live_B: Array, count: int) -> TrainBatch:
+    """Reorders groups so that the first of `count` parts hold the live ones.
+
+    Parts are those of `split_batch`; the order within live and dead is kept.
+    """
+    rows = live_B.shape[0] // count
+    order = jnp.argsort(~live_B, stable=True).reshape(count, rows).T.reshape(-1)
+    return jax.tree.map(lambda x: x if x.ndim == 0 else x[order], batch)
+
+
 def token_context(
     batch: TrainBatch, logprob_BGT: Array, entropy_BGT: Array | None
 ) -> TokenContext:

@@ -64,7 +64,7 @@ def apply_gradients(
     """One optimizer step: (params, opt_state, gradient norm, update norm)."""
     updates, opt_state = tx.update(grads, opt_state, params)
     params = optax.apply_updates(params, updates)  # pyright: ignore
-    return params, opt_state, optax.global_norm(grads), optax.global_norm(updates)
+    return params, opt_state, optax.tree.norm(grads), optax.tree.norm(updates)
 
 
 def state_shardings(

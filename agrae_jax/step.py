@@ -21,10 +21,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from agrae_jax.metrics import merge
-from agrae_jax.minibatch import split_batch, take_split, token_context
+from agrae_jax.minibatch import live_first, split_batch, take_split, token_context
 from agrae_jax.optim import apply_gradients
 from agrae_jax.rl import loss as rl_loss
 from agrae_jax.rl.diagnostics import token_diagnostics
+from agrae_jax.rl.masked import as_sum
 from agrae_jax.scoring import length_mask, score
 from agrae_jax.types import (
     Graded,
@@ -139,6 +140,7 @@ def prepare(
     inputs, advantage_BG = rl_loss.advantages(reward_input, method=method)
     metrics = rl_loss.diagnostics(inputs, advantage_BG, rollout.stop_BG)
     mask_BGT = length_mask(rollout.length_BG, completion.shape[-1])
+    metrics["entropy"] = as_sum(rollout.entropy_BGT, mask_BGT)
     if method.select is not None:
         train_BG = method.select(state.method_state, reward_input)
         mask_BGT = mask_BGT * train_BG[..., None]
@@ -228,19 +230,31 @@ def update(
     if method.token_mask is not None:
         batch = _with_token_mask(state, batch, policy, method, spec)
     gradient = jax.value_and_grad(micro_loss, has_aux=True)
+    trained = jnp.float32(batch.length_BG.shape[0])
     if spec.micro_batches == 1:
         (loss, metrics), grads = gradient(state.params, batch)
     else:
+        # A group with no advantage anywhere (all right, all wrong) has no gradient,
+        # unless a regularizer gives it one: such groups go last and are not computed.
+        rows = batch.length_BG.shape[0] // spec.micro_batches
+        live_B = jnp.ones(batch.length_BG.shape[0], bool)
+        if not method.regularizers:
+            push_BGT = batch.weight_BGT * batch.keep_BGT * batch.advantage_BGT
+            live_B = (push_BGT != 0).any((1, 2))
+        ordered = live_first(batch, live_B, spec.micro_batches)
+        micros = split_batch(ordered, spec.micro_batches)
+        count = jnp.maximum(-(-live_B.sum() // rows), 1)
+        trained = (count * rows).astype(jnp.float32)
 
-        def body(total: Any, micro: TrainBatch):
-            return jax.tree.map(jnp.add, total, gradient(state.params, micro)), None
+        def add_micro(i: Array, total: Any) -> Any:
+            micro = jax.tree.map(lambda x: x[i], micros)
+            return jax.tree.map(jnp.add, total, gradient(state.params, micro))
 
-        micros = split_batch(batch, spec.micro_batches)
         shapes = jax.eval_shape(
             gradient, state.params, jax.tree.map(lambda x: x[0], micros)
         )
         zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        ((loss, metrics), grads), _ = jax.lax.scan(body, zeros, micros)
+        (loss, metrics), grads = jax.lax.fori_loop(0, count, add_micro, zeros)
 
     params, opt_state, grad_norm, update_norm = apply_gradients(
         tx, grads, state.opt_state, state.params
@@ -250,6 +264,7 @@ def update(
         "loss": (loss, one),
         "grad_norm": (grad_norm, one),
         "update_norm": (update_norm, one),
+        "trained_groups": (trained, one),
     }
     return dataclasses.replace(state, params=params, opt_state=opt_state), metrics
 

@@ -83,8 +83,8 @@ def fixed_rollout(b=8, g=4, length=16, t=12, vocab=100, seed=0):
     return rollout, graded
 
 
-def gradient_of(devices, micro_batches, *overrides):
-    """(loss, gradient) of one optimizer batch of a fixed rollout."""
+def gradient_of(devices, micro_batches, *overrides, data=None):
+    """(loss, gradient, metrics) of one optimizer batch of a fixed rollout."""
     c, mesh, model, method, _, _, state, _ = world(
         "--config.updates.mini_batches=1",
         f"--config.updates.micro_batches={micro_batches}",
@@ -93,7 +93,7 @@ def gradient_of(devices, micro_batches, *overrides):
         devices=devices,
     )
     spec = build.update_spec(c)
-    rollout, graded = fixed_rollout(vocab=model.policy.vocab_size)
+    rollout, graded = data or fixed_rollout(vocab=model.policy.vocab_size)
     rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("fsdp"))
     bound = {"policy": model.policy, "method": method, "spec": spec}
     # Plain gradient descent with rate 1: the step taken is the gradient.
@@ -110,7 +110,8 @@ def gradient_of(devices, micro_batches, *overrides):
             state, prepared.batches[0]
         )
     gradient = jax.tree.map(lambda a, b: np.asarray(a - b), state.params, after.params)
-    return finalize(jax.device_get(metrics))["loss"], gradient
+    values = finalize(jax.device_get(metrics))
+    return values["loss"], gradient, values
 
 
 def assert_same_gradient(a, b, bound):
@@ -120,23 +121,40 @@ def assert_same_gradient(a, b, bound):
     assert np.sqrt(sum(jax.tree.leaves(apart))) <= bound * norm
 
 
-WIDE = ("--config.model.kwargs.hidden_size=576", "--config.model.kwargs.head_dim=64")
+WIDE = (
+    "--config.model.kwargs.hidden_size=576",
+    "--config.model.kwargs.num_attention_heads=9",
+    "--config.model.kwargs.num_key_value_heads=3",
+)
 
 
 @pytest.mark.parametrize("overrides", [(), WIDE], ids=["narrow", "wide"])
 def test_one_device_and_eight_give_the_same_loss_and_gradient(overrides):
-    loss_1, gradient_1 = gradient_of(1, 1, *overrides)
-    loss_8, gradient_8 = gradient_of(8, 1, *overrides)
+    loss_1, gradient_1, _ = gradient_of(1, 1, *overrides)
+    loss_8, gradient_8, _ = gradient_of(8, 1, *overrides)
     assert abs(loss_1 - loss_8) <= 1e-5 * max(abs(loss_1), 1e-3)
     assert_same_gradient(gradient_1, gradient_8, 1e-5)
 
 
 def test_micro_batches_add_up_to_the_whole_batch():
-    loss_1, gradient_1 = gradient_of(1, 1)
+    loss_1, gradient_1, _ = gradient_of(1, 1)
     for micro_batches in (2, 4):
-        loss_n, gradient_n = gradient_of(1, micro_batches)
+        loss_n, gradient_n, _ = gradient_of(1, micro_batches)
         assert abs(loss_1 - loss_n) <= 1e-6
         assert_same_gradient(gradient_1, gradient_n, 1e-6)
+
+
+def test_groups_without_advantage_are_not_computed_and_change_nothing():
+    """3 of 8 groups are all right or all wrong, so 5 micro-batches of 1 are left."""
+    rollout, graded = fixed_rollout()
+    solved = np.tile(np.float32([1, 0, 0, 1]), (8, 1))
+    solved[[0, 3, 4]] = np.float32([1, 0, 1])[:, None]
+    graded = dataclasses.replace(graded, correct_BG=solved)
+    whole = gradient_of(1, 1, data=(rollout, graded))
+    split = gradient_of(1, 8, data=(rollout, graded))
+    assert_same_gradient(whole[1], split[1], 1e-6)
+    assert whole[2]["trained_groups"] == 8
+    assert split[2]["trained_groups"] == 5
 
 
 def test_the_state_is_sharded_over_eight_devices():
@@ -172,12 +190,12 @@ def test_golden_step():
 
 
 GOLDEN = {
-    "reward": 0.0625,
-    "omega": 0.0625,
-    "length": 15.0625,
-    "entropy": 4.157124246304461,
-    "grad_norm": 1.6785968542099,
-    "loss": 0.0612744577229023,
+    "reward": 0.15625,
+    "omega": 0.15625,
+    "length": 14.625,
+    "entropy": 4.141177185580262,
+    "grad_norm": 1.3734949827194214,
+    "loss": 0.1262887865304947,
 }
 
 

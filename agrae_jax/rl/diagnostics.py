@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -38,18 +37,14 @@ def diagnostics(inputs: AdvantageInput, advantage_BG: Array, stop_BG: Array) -> 
 
 
 def token_diagnostics(ctx: TokenContext) -> Metrics:
-    """Returns token means of one optimizer batch, in nats: entropy and agreement.
+    """Returns how far the scorer is from the sampler, in nats, over trained tokens.
 
     `sampler_diff` is |log-prob of the scorer - of the sampler| under the policy at the
     start of the step, `sampler_diff_sq` its square: zero but for rounding where
     neither truncates.
     """
     difference_BGT = ctx.old_logprob_BGT - ctx.sampler_logprob_BGT
-    metrics: Metrics = {
+    return {
         "sampler_diff": as_sum(jnp.abs(difference_BGT), ctx.mask_BGT),
         "sampler_diff_sq": as_sum(jnp.square(difference_BGT), ctx.mask_BGT),
     }
-    if ctx.entropy_BGT is not None:
-        entropy_BGT = jax.lax.stop_gradient(ctx.entropy_BGT)
-        metrics["entropy"] = as_sum(entropy_BGT, ctx.mask_BGT)
-    return metrics
