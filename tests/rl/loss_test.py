@@ -101,6 +101,16 @@ def test_padding_sends_nothing_into_value_or_gradient(junk):
         assert np.isfinite(total) and count == 2.0
 
 
+def test_a_part_that_is_nan_at_padding_does_no_harm():
+    def surrogate(ctx, advantage_BGT):
+        return jnp.where(ctx.mask_BGT > 0, -advantage_BGT, jnp.nan), {}
+
+    method = dataclasses.replace(GRPO, surrogate=surrogate)
+    ctx = one_row([-1.0, 0.0], mask=[1, 0], weight=[0.5, 0])
+    ones = jnp.ones((1, 1, 2))
+    assert loss.rlvr_loss(ctx, ones, ones, (), method=method)[0] == -0.5
+
+
 def test_keep_multiplies_the_surrogate_and_its_gradient():
     keep = (np.arange(sp.T) < 2).astype(np.float32)
     whole = sp.loss_gradient(GRPO, keep=1.0)
