@@ -5,6 +5,10 @@ from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# Eight fake devices, so that every sharding is exercised; default arrays stay on one.
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
+)
 
 # Many tests compile the same small programs again. Kept on disk, a first run takes a
 # third less time, and a later one half. Child processes inherit it.
