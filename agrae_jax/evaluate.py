@@ -6,6 +6,8 @@ grader are those of the run. Any field can be overridden: `--config.eval.samples
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 
 from agrae_jax import build, run_directory
@@ -26,7 +28,8 @@ FLAGS = {
 def main(argv: list[str]) -> int:
     """Restores, samples, grades and writes eval/<dataset>.json."""
     parsed = config_door.parse(argv, extra_flags=FLAGS, from_run=True)
-    config, console = parsed.config, Console(quiet=jax.process_index() > 0)
+    config: Any = parsed.config
+    console = Console(quiet=jax.process_index() > 0)
     run = run_directory.open_run(parsed.workdir)
     checkpoints = Checkpoints(run.checkpoints, keep=None, say=console.warn)
     step = parsed.flags["step"]

@@ -44,18 +44,24 @@ def token_context(
 ) -> TokenContext:
     """What token-level parts of a method see; log-probs at padding are set to 0."""
     real = batch.mask_BGT > 0
-    clean = lambda x: None if x is None else jnp.where(real, x, 0.0)  # noqa: E731
-    logprob = jnp.where(real, logprob_BGT, 0.0)
+
+    def clean(x: Array) -> Array:
+        return jnp.where(real, x, 0.0)
+
+    def optional(x: Array | None) -> Array | None:
+        return None if x is None else clean(x)
+
+    logprob = clean(logprob_BGT)
     old = batch.old_logprob_BGT
     return TokenContext(
         mask_BGT=batch.mask_BGT,
         weight_BGT=batch.weight_BGT,
         logprob_BGT=logprob,
         old_logprob_BGT=jax.lax.stop_gradient(logprob if old is None else clean(old)),
-        sampler_logprob_BGT=jnp.where(real, batch.sampler_logprob_BGT, 0.0),
-        ref_logprob_BGT=clean(batch.ref_logprob_BGT),
-        entropy_BGT=clean(entropy_BGT),
-        old_entropy_BGT=clean(batch.old_entropy_BGT),
+        sampler_logprob_BGT=clean(batch.sampler_logprob_BGT),
+        ref_logprob_BGT=optional(batch.ref_logprob_BGT),
+        entropy_BGT=optional(entropy_BGT),
+        old_entropy_BGT=optional(batch.old_entropy_BGT),
         length_BG=batch.length_BG,
         stop_BG=batch.stop_BG,
         correct_BG=batch.correct_BG,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -69,7 +69,7 @@ class StepFns:
     """The four functions of a step, already bound to a policy and a method."""
 
     sample: Callable[[Any, PromptBatch], Rollout]  # (params, prompts)
-    verify: Callable[[Rollout, list[str]], tuple[Graded, Any]]  # (rollout, answers)
+    verify: Callable[[Rollout, Sequence[str]], tuple[Graded, Any]]  # (rollout, answers)
     prepare: Callable[[TrainState, Any, Rollout, Graded], Prepared]
     update: Callable[[TrainState, TrainBatch], tuple[TrainState, Metrics]]
     epochs: int
@@ -89,7 +89,7 @@ class Seen:
 def rlvr_step(
     state: TrainState,
     prompts: PromptBatch,
-    answers: list[str],
+    answers: Sequence[str],
     *,
     fns: StepFns,
     ref_params: Any = None,

@@ -132,7 +132,7 @@ class TrainBatch:
     keep_BGT: Array
     advantage_BG: Array
     advantage_BGT: Array
-    old_logprob_BGT: Array
+    old_logprob_BGT: Array | None  # None: exactly on-policy, see `update`
     sampler_logprob_BGT: Array
     ref_logprob_BGT: Array | None
     old_entropy_BGT: Array | None
