@@ -36,7 +36,7 @@ help:  ## list the targets
 quickstart: $(VENV)/.stamp-model  ## train a real model with A-GRAE on this CPU
 	@if grep -qs '"finished": true' "$(WORKDIR)/status.json"; then \
 	  echo "This run is finished. Its result:"; \
-	  cat "$(WORKDIR)"/eval/before_after.txt 2>/dev/null || ls "$(WORKDIR)/eval"; \
+	  cat "$(WORKDIR)/summary.txt" 2>/dev/null || ls "$(WORKDIR)/eval"; \
 	  echo "Run it again in another directory:  make quickstart WORKDIR=runs/again"; \
 	else \
 	  $(PY) -m agrae_jax.train \

@@ -254,7 +254,7 @@ class Evaluator:
             f"{self.name}: {count} held-out problems x {n} samples; percent, with 95 % "
             "intervals over problems"
         )
-        self._console.before_after_table(rows, title=title)
+        summary = self._console.before_after_table(rows, title=title)
         level_rows = [
             (
                 level,
@@ -263,9 +263,10 @@ class Evaluator:
             )
             for level in before["by_level"]
         ]
-        self._console.table(
+        summary += self._console.table(
             ("level", "pass@1 before", "after"), level_rows, title="by level"
         )
+        self._run.write_summary(summary)
         self._console.say(
             f"entropy {before['mean_entropy']:.3f} -> {after['mean_entropy']:.3f} nats"
             f" a token; mean length {before['mean_tokens']:.1f} ->"

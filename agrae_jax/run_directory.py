@@ -7,6 +7,7 @@
     rollouts/         step_000001.jsonl: one object a completion
     checkpoints/      orbax, by step
     eval/             <name>.json
+    summary.txt       the closing tables
     .lock             held while a process trains here
 
 docs/run_directory.md describes every field.
@@ -81,6 +82,10 @@ class RunDirectory:
         path = self.eval / f"{name}.json"
         write_json(path, result)
         return path
+
+    def write_summary(self, text: str) -> None:
+        """Writes summary.txt: the closing tables, as they were printed."""
+        _write_whole(self.path / "summary.txt", [text])
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Returns the lines of metrics.jsonl, [] if there is none."""

@@ -213,11 +213,13 @@ def test_a_row_that_fails_leaves_no_rollout_file(tmp_path):
     run.release()
 
 
-def test_evaluations(tmp_path):
+def test_evaluations_and_the_summary(tmp_path):
     run = run_directory.claim(tmp_path, CONFIG)
     path = run.write_evaluation("before", {"pass@1": 0.5})
     assert path == tmp_path / "eval" / "before.json"
     assert json.loads(path.read_text()) == {"pass@1": 0.5}
+    run.write_summary("a table\n")
+    assert (tmp_path / "summary.txt").read_text() == "a table\n"
     run.release()
 
 
