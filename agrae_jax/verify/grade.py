@@ -56,6 +56,15 @@ _gold_number = functools.lru_cache(maxsize=4096)(numbers.ordinary)
 
 def decide(gold: str, answer: str) -> Decision:
     """Decides a gold and an answer by the full rules, within a fixed amount of work."""
+    try:
+        return _decide(gold, answer)
+    except MemoryError:
+        raise  # the worker that ran out of it says so and ends
+    except Exception as error:  # a fault of the grader is never a wrong answer
+        return UNGRADABLE, "error", f"{type(error).__name__}: {error}"[:200]
+
+
+def _decide(gold: str, answer: str) -> Decision:
     if len(answer) > 4 * normalize.MAX_CHARS and answer.strip() != gold.strip():
         return _long(gold, answer)
     wanted, given = normalize.clean(gold), normalize.clean(answer)

@@ -86,7 +86,7 @@ class Stream:
 def _functions(tokens: list[Token]) -> set[str]:
     """Letters that are used as functions only: every one is followed by a bracket."""
     names = {t.value for t in tokens if t.kind == "sym"} & _FUNCTION_NAMES
-    for token, after in zip(tokens, [*tokens[1:], END], strict=True):
+    for token, after in zip(tokens, [*tokens[1:], END], strict=False):
         if token.kind == "sym" and after.value not in ("(", "'", "^", "_"):
             names.discard(token.value)
     return names

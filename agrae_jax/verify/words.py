@@ -97,6 +97,8 @@ _SHORT = frozenset(
 def same_words(gold: str, answer: str) -> bool:
     """Equality of words: case, articles, a plural point and the order of lists."""
     golds, answers = _items(gold), _items(answer)
+    if not any(answers):
+        return False
     if re.fullmatch(r"[A-Z]{2,}", flat(gold)):  # CBAD is also written C, B, A, D
         answers = [re.sub(r"[\s,]", "", flat(answer)).lower()]
     if len(golds) > 1 or len(answers) > 1:
