@@ -98,6 +98,7 @@ def rlvr_step(
     """One rollout step: `answers` are those of this process's prompts."""
     on_phase("sample")
     rollout = fns.sample(state.params, prompts)
+    jax.block_until_ready(rollout.length_BG)  # so that phases are timed apart
     on_phase("verify")
     graded, verdicts = fns.verify(rollout, answers)
     on_phase("learn")
