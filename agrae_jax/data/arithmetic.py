@@ -121,6 +121,9 @@ LEVELS: dict[str, Level] = {
         ((1, 8), (1, 8)), _add, _SUM, lambda a, b: a + b <= 9, commutes=True
     ),
     "sum_1_1": Level((_ONE, _ONE), _add, _SUM, commutes=True),
+    "sum_10_to_18": Level(
+        (_ONE, _ONE), _add, _SUM, lambda a, b: a + b >= 10, commutes=True
+    ),
     "difference_1_1": Level(
         (_ONE, _ONE), lambda a, b: a - b, _DIFFERENCE, _not_negative
     ),
