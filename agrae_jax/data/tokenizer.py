@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import decoders, models, pre_tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers
 
 from agrae_jax.errors import UserError
 
@@ -146,6 +146,8 @@ def from_vocabulary(
         )
     )
     backend.pre_tokenizer = cut
+    if pre == "qwen2":  # as Hugging Face's; the .gguf file does not say so
+        backend.normalizer = normalizers.NFC()
     backend.decoder = decoders.ByteLevel()
     for kind, special in ((3, True), (4, False)):
         added = [
