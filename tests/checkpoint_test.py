@@ -1,6 +1,8 @@
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,8 @@ from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.checksums import BrokenCheckpoint
 from agrae_jax.errors import UserError
 from agrae_jax.types import TrainState
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def _params(seed=0, width=16):
@@ -295,9 +299,51 @@ def test_full_disk_is_one_line(saved, monkeypatch):
         checkpoints.save(9, states[3], {})
 
 
+OTHER_MESH = """
+import sys, numpy as np, jax, jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec as P
+from agrae_jax.checkpoint import Checkpoints
+from agrae_jax.types import TrainState
+
+def mesh(shape):
+    auto = (jax.sharding.AxisType.Auto,) * 2
+    return jax.make_mesh(shape, ("a", "b"), axis_types=auto)
+
+assert len(jax.devices()) == 8
+old = NamedSharding(mesh((8, 1)), P("a", "b"))
+new = NamedSharding(mesh((2, 4)), P("a", "b"))
+w = jnp.arange(64.0 * 32).reshape(64, 32)
+tree = {"w": jax.device_put(w, old)}
+checkpoints = Checkpoints(sys.argv[1], keep=1)
+checkpoints.save(1, TrainState(jnp.int32(1), tree, {"mu": tree}, ()), {})
+checkpoints.wait()
+like = {"w": jax.ShapeDtypeStruct(w.shape, w.dtype, sharding=new)}
+target = TrainState(jax.ShapeDtypeStruct((), jnp.int32), like, {"mu": like}, ())
+state, _ = checkpoints.restore(1, target)
+for leaf in (state.params["w"], state.opt_state["mu"]["w"]):
+    assert leaf.sharding == new, leaf.sharding
+    assert leaf.addressable_shards[0].data.shape == (32, 8)
+    np.testing.assert_array_equal(leaf, w)
+checkpoints.close()
+print("same on another mesh")
+"""
+
+
+def test_restore_onto_another_mesh(tmp_path):
+    flags = "--xla_force_host_platform_device_count=8"
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_MESH, str(tmp_path)],
+        env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "same on another mesh\n", done.stderr[-3000:]
+
+
 def test_importing_the_door_does_not_import_orbax():
     code = "import sys, agrae_jax.checkpoint; assert 'orbax' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 if __name__ == "__main__":
