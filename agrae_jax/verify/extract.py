@@ -29,7 +29,7 @@ _WORD_JOIN = re.compile(r"[,;&]|and|or")
 _PHRASE = re.compile(
     r"\bthe\s+(?:final\s+|correct\s+)?answer\s*(?:is|=|:)(?:\s+that\b)?"
     r"|\bfinal\s+answer\b(?:[\s*_]*(?:is|=|:))?"
-    r"|^[\s*_#>-]*answer[\s*_]*:"
+    r"|^[ \t*_#>-]{0,20}answer[ \t*_]{0,20}:"
     r"|####",
     re.I | re.M,
 )
@@ -87,13 +87,24 @@ def _boxes(text: str, start: int, end: int) -> tuple[list[tuple[int, int, str]],
             if at not in close_of:
                 break  # never closed: the completion was cut off in here
             inside = close_of[at] + 1
-            boxes.append((match.start(), inside, text[at + 1 : inside - 1]))
+            content = text[slice(*_innermost(text, at, close_of))]
+            boxes.append((match.start(), inside, content))
         else:
             bare = _BARE.match(text, at, end)
             if bare:
                 content = bare.group().rstrip(".,/")
                 boxes.append((match.start(), at + len(content), content))
     return boxes, True
+
+
+def _innermost(text: str, at: int, close_of: dict[int, int]) -> tuple[int, int]:
+    """Where the content lies of the innermost of boxes that hold nothing but a box."""
+    while True:
+        start, end = at + 1, close_of[at]
+        nested = _BOX.match(text, start, end)
+        if not nested or close_of.get(nested.end()) != end - 1:
+            return start, end
+        at = nested.end()
 
 
 def _join(text: str, boxes: list[tuple[int, int, str]]) -> Extracted | None:

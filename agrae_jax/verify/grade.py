@@ -65,7 +65,7 @@ def decide(gold: str, answer: str) -> Decision:
 
 
 def _decide(gold: str, answer: str) -> Decision:
-    if len(answer) > 4 * normalize.MAX_CHARS and answer.strip() != gold.strip():
+    if len(answer) > 30 * normalize.MAX_CHARS and answer.strip() != gold.strip():
         return _long(gold, answer)
     wanted, given = normalize.clean(gold), normalize.clean(answer)
     if words.is_placeholder(given) and not words.is_placeholder(wanted):

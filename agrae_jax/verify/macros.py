@@ -36,7 +36,7 @@ OPERATORS = {
 }  # fmt: skip
 FUNCTIONS = _set(
     "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh "
-    "coth log ln lg exp sqrt frac binom sum prod gcd lcm max min det rootof "
+    "coth cis log ln lg exp sqrt frac binom sum prod gcd lcm max min det rootof "
     "cuberootof"
 )
 ALIASES = {
@@ -48,7 +48,7 @@ ALIASES = {
 # sum, pow, ..) stay words, since such an answer is program text.
 PLAIN_FUNCTIONS = _set(
     "sin cos tan cot sec csc arcsin arccos arctan asin acos atan sinh cosh tanh log ln "
-    "exp sqrt gcd lcm"
+    "exp sqrt gcd lcm cis"
 )
 CONSTANTS = {
     "pi": "pi", "infty": "inf", "infinity": "inf", "emptyset": "empty",

@@ -43,6 +43,7 @@ _VULGAR = re.compile("[¼-¾⅐-⅞↉]")
 _OVERLINED = re.compile("((?:\\d\u0305)+)")
 _MATH_DELIMITER = re.compile(r"(?<!\\)(?:\\[()\[\]]|\$)")
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])")
+_BRACED_SIGN = re.compile(r"\{\s*([-+])\s*\}")
 _NEGATIVE_SPACE = re.compile(r"\\!|\{\s*\\!\s*\}")
 _SPACE = re.compile(
     r"(?<!\\)\\[,;:> ]|~|\\(?:q?quad|enspace|thinspace|hfill)(?![a-zA-Z])|\s+"
@@ -59,10 +60,10 @@ _PREAMBLE = re.compile(
 )
 _MARKDOWN = re.compile(r"^[\s`]*\*\*(.+?)\*\*[\s`]*$|^`+(.+?)`+$", re.S)
 _REPEATING = re.compile(
-    r"(\d*)\.(\d*)\\(?:overline|bar|overbar)\s*(?:\{\s*(\d+)\s*\}|(\d))(?![\d.])"
+    r"(?<!\d)(\d*)\.(\d*)\\(?:overline|bar|overbar)\s*(?:\{\s*(\d+)\s*\}|(\d))(?![\d.])"
 )
 _DOTTED = re.compile(
-    r"(\d*)\.(\d*)\\dot\s*\{?(\d)\}?(?:(\d*)\\dot\s*\{?(\d)\}?)?(?![\d.])"
+    r"(?<!\d)(\d*)\.(\d*)\\dot\s*\{?(\d)\}?(?:(\d*)\\dot\s*\{?(\d)\}?)?(?![\d.])"
 )
 _BRACKETED = re.compile(r"(?<![\d.])(\d*)\.(\d*)\((\d+)\)(?![\d.(^])")
 _ELLIPSIS = re.compile(r"(?<![\d.,])(\d*)\.(\d{3,})\s*(?:\.\.\.|\\[lcd]?dots)")
@@ -70,12 +71,13 @@ _BASED = re.compile(
     r"(?<![\w.}\\])\(?(?:(?:\\(?:text|mathrm|mbox)\s*)?\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
     r"\s*_\s*(?:\{\s*(?:\\(?:text|mathrm|mbox)\s*\{)?\s*(\w+)\s*\}?\s*\}|(\d))"
 )
+_TIMES_TEN = re.compile(r"(?<=[\d.])\s?[xX]\s?(?=10\s?\^)")
 _ALL_REALS = re.compile(
     r"(?:\\(?:text\w*|mbox)\s*\{)?\s*\b(?:all |any |the )?real(?:s| numbers?)\b\s*"
     r"((?:except|other than)(?: for)?)?\s*(?:\}|$)"
 )
 _OPEN_OUTWARDS = re.compile(  # ]0, 1[ is (0, 1)
-    r"(?:\\left)?\s*([\[\]])([^\[\]()]+[,;][^\[\]()]+?)\s*(?:\\right)?\s*([\[\]])"
+    r"(?:\\left)?\s*([\[\]])([^\[\]()]+)([\[\]])"
 )
 _BASE_WORDS = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
@@ -99,7 +101,7 @@ def clean(text: str) -> str:
         text = _NEGATIVE_SPACE.sub("", text)
         text = text.replace("\\lbrace", "\\{ ").replace("\\rbrace", "\\} ")
         text = _DROPPED_WITH_ARG.sub(" ", text)
-    text = text.replace("{,}", ",")
+    text = _BRACED_SIGN.sub(r"\1", text.replace("{,}", ","))
     text = _LONE_BACKSLASH.sub("", _SPACE.sub(" ", text)).strip()
     text = _PREAMBLE.sub("", text)
     if "." in text:
@@ -109,8 +111,9 @@ def clean(text: str) -> str:
         text = _ELLIPSIS.sub(_ellipsis, text)
     if "real" in text:
         text = _ALL_REALS.sub(_reals, text)
-    if "[" in text or "]" in text:
-        text = _OPEN_OUTWARDS.sub(_turned, text)
+    if text[-1:] in ("[", "]"):
+        text = _turned(text)
+    text = _TIMES_TEN.sub(r"\\times ", text)
     if "_" in text:
         text = _BASED.sub(_based, text)
     return strip_brackets(text.rstrip(" .,;:"))
@@ -173,6 +176,8 @@ def _ascii(text: str) -> str:
             kind = unicodedata.category(char)
             if kind == "Zs":
                 out.append(" ")
+            elif kind == "Nd":  # the digits of any script
+                out.append(str(unicodedata.decimal(char)))
             elif kind not in ("Cf", "Cc"):
                 out.append(unicodedata.normalize("NFKC", char))
     return "".join(out)
@@ -227,10 +232,12 @@ def _reals(match: re.Match[str]) -> str:
     return r" \mathbb{R} " + (r"\setminus " if match.group(1) else "")
 
 
-def _turned(match: re.Match[str]) -> str:
-    if match.end() - match.start() < len(match.string):
-        return match.group()
+def _turned(text: str) -> str:
+    match = _OPEN_OUTWARDS.fullmatch(text)
+    if not match or not re.search("[,;]", text):
+        return text
     opened, inside, closed = match.groups()
+    inside = inside.strip().removesuffix("\\right")
     return f"{'(' if opened == ']' else '['}{inside}{')' if closed == '[' else ']'}"
 
 

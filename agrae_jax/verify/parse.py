@@ -82,7 +82,7 @@ class _Parser(Expressions):
 
     def union(self) -> Node:
         """Sets between the signs of set algebra, from left to right."""
-        node = self.sum()
+        node = _without(self.sum())
         while self.op(*_SET_OPERATIONS):
             node = (_SET_OPERATIONS[self.next().value], node, self.sum())
         return node
@@ -167,3 +167,13 @@ class _Parser(Expressions):
             raise NotUnderstood("rows of different lengths")
         node = ("matrix", tuple(rows), environment)
         return ("fn", "det", node) if environment == "vmatrix" else node
+
+
+def _without(node: Node) -> Node:
+    r"""R - {1, 2}, written with a minus sign, is R without 1 and 2."""
+    if node[0] != "add" or len(node) != 3 or node[1][0] != "const":
+        return node
+    _, whole, part = node
+    if whole[1].startswith("set") and part[0] == "mul" and part[2][0] == "set":
+        return ("minus", whole, part[2])
+    return node

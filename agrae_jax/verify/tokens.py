@@ -228,7 +228,7 @@ def argument(text: str, at: int) -> tuple[str, int]:
 
 def _text(content: str, out: list[Token], spaced: bool) -> None:
     r"""\text holds a connective, something mathematical, or words."""
-    joined = _JOINED.fullmatch(content)
+    joined = _JOINED.fullmatch(content) if len(content) < 100 else None
     measured = bool(out) and (out[-1].kind == "num" or out[-1].value in (")", "}"))
     if joined and not (measured and joined.group(1) == "in"):
         if joined.group(1):

@@ -16,7 +16,7 @@ GUARD = 15  # digits computed beyond those compared
 LOG_BASE = "\\log base"  # in an environment: what \log without a base means
 _MAX_LOG10 = 20_000.0
 _MAX_ANGLE = 1e12
-_CIRCULAR = frozenset("sin cos tan cot sec csc".split())
+_CIRCULAR = frozenset("sin cos tan cot sec csc cis".split())
 _HYPERBOLIC = frozenset("sinh cosh tanh coth".split())
 _INVERSE = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot",
@@ -205,8 +205,8 @@ def _elementary(name: str, x: Any) -> Any:
         raise TooBig("an argument out of range")
     if abs(m.im(x)) > _MAX_LOG10:
         raise TooBig("an argument out of range")
-    if name == "exp":
-        return m.exp(x)
+    if name in ("exp", "cis"):
+        return m.exp(x) if name == "exp" else m.expj(x)
     if name in ("tan", "sec") and is_zero(m.cos(x)):
         raise Undefined("a pole")
     if name in ("cot", "csc") and is_zero(m.sin(x)) or name == "coth" and is_zero(x):

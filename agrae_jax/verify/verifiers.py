@@ -23,7 +23,6 @@ from agrae_jax.verify.types import CORRECT, UNGRADABLE, WRONG, Extracted, Verdic
 Verifier = Callable[[str, str], Verdict]
 
 _HASHES = re.compile(r"(?:####|^A:)[ \t]*([^\n]*)", re.M)
-_GEO3K = re.compile(r"<think>.*</think>.*\\boxed\{.*\}.*", re.S)
 
 
 @functools.lru_cache(maxsize=64)
@@ -81,7 +80,10 @@ def choice(text: str, reference: str) -> Verdict:
 
 def geo3k_format(text: str) -> bool:
     r"""Whether a completion is `<think>..</think>` and then a `\boxed{..}` (EasyR1)."""
-    return _GEO3K.fullmatch(text.strip()) is not None
+    text = text.strip()
+    thought = text.find("</think>")
+    box = text.find("\\boxed{", thought)
+    return text.startswith("<think>") and min(thought, box, text.find("}", box)) > 0
 
 
 def geo3k(text: str, reference: str) -> Verdict:

@@ -1,6 +1,6 @@
 """Random answers: no exception, no hang, no error verdict, the same verdict twice.
 
-The short run is part of `make test`; AGRAE_FUZZ=100000 pytest -m slow runs the long one.
+The short run is part of `make test`; `pytest -m slow` runs the long one.
 """
 
 import os
@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 from agrae_jax.verify.grade import decide, grade
 
 PIECES = (
-    r"\frac \frac{1}{2} \frac12 \sqrt \sqrt[3]{ \left( \right) \left\{ \right\} \{ \} { } "
-    r"( ) [ ] | \| + - * / ^ ^{ _ _{ = < > \le \ge \ne \approx \in \cup \cap \setminus , ; "
-    r". : ! % \% \$ $ & \\ \cdot \times \div \pm \mp \infty \pi e i x y a b f f(x) g( n 0 1 "
-    r"2 3 7 10 12 0.5 .5 1,000 1.2.3 10^9 2^{10} 99 5! \sin \cos^2 \log_2 \ln \tan^{-1} "
-    r"\binom{4}{2} \sum_{k=1}^{n} \prod_{k=1}^{3} k \begin{pmatrix} \end{pmatrix} "
-    r"\begin{vmatrix} \end{vmatrix} \text{ and } \text{or} \text{cm} \text{ \mathrm{kg} cm "
-    r"percent \overline{3} 0.\overline{ \dot{3} \mathbb{R} \emptyset ^\circ \ldots \mid "
-    r"\choose \over \bmod mod and or to miles yes (A) A B \boxed{ \lfloor \rfloor "
-    r"\langle \rangle \prime ' \phantom \quad \, \! \; ~ ∞ π √ ² ½ ≤ € ٣ 、 é x_1 204_5 "
-    r"12:30 p.m. \hline \det \max( \gcd( \nosuch __import__ lambda"
-).split(" ")
+    r"\frac \frac{1}{2} \frac12 \sqrt \sqrt[3]{ \left( \right) \left\{ \right\} "
+    r"\{ \} { } ( ) [ ] | \| + - * / ^ ^{ _ _{ = < > \le \ge \ne \approx \in "
+    r"\cup \cap \setminus , ; . : ! % \% \$ $ & \\ \cdot \times \div \pm \mp "
+    r"\infty \pi e i x y a b f f(x) g( n 0 1 2 3 7 10 12 0.5 .5 1,000 1.2.3 "
+    r"10^9 2^{10} 99 5! \sin \cos^2 \log_2 \ln \tan^{-1} \binom{4}{2} "
+    r"\sum_{k=1}^{n} \prod_{k=1}^{3} k \begin{pmatrix} \end{pmatrix} "
+    r"\begin{vmatrix} \end{vmatrix} \text{ and } \text{or} \text{cm} \text{ "
+    r"\mathrm{kg} cm percent \overline{3} 0.\overline{ \dot{3} \mathbb{R} "
+    r"\emptyset ^\circ \ldots \mid \choose \over \bmod mod and or to miles yes "
+    r"(A) A B \boxed{ \lfloor \rfloor \langle \rangle \prime ' \phantom \quad "
+    r"\, \! \; ~ ∞ π √ ² ½ ≤ € ٣ 、 é x_1 204_5 12:30 p.m. \hline \det \max( "
+    r"\gcd( \nosuch __import__ lambda "
+).split()
 TEXT = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=14).map("".join),
     st.lists(st.sampled_from(PIECES), max_size=14).map(" ".join),

@@ -93,7 +93,7 @@ def test_hostile_inputs_are_graded_in_time_and_nothing_is_executed():
     with Pool(workers=2, deadline_s=10) as pool:
         got = dict(zip(names, pool.grade(items), strict=True))
         stats = pool.stats()
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 100  # 3 s on an idle machine
     assert [n for n in NOT_CORRECT if got[n].outcome == "correct"] == []
     assert [n for n in CORRECT if got[n].outcome != "correct"] == []
     assert [n for n in names if got[n].rule in ("error", "deadline", "worker")] == []
