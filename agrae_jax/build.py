@@ -79,14 +79,18 @@ def build_model(config: Any, mesh: jax.sharding.Mesh, *, weights: bool = True) -
         "remat": c.remat,
         "attention_block": c.attention_block,
     }
-    host_params = None
     if c.path.startswith("random:"):
         tokenizer = templates.tiny()
         kwargs = {"vocab_size": tokenizer.vocab_size, **dict(c.kwargs)}
         policy = models.random(c.path.removeprefix("random:"), kwargs, **options)
     else:
         tokenizer = load_tokenizer(c.path)
-        policy, host_params, _ = models.from_pretrained(c.path, **options)
+        policy, _ = models.load_policy(c.path, **options)
+    if tokenizer.vocab_size > policy.vocab_size:
+        raise UserError(
+            f"the tokenizer of model.path={c.path} has {tokenizer.vocab_size} tokens,"
+            f" the model {policy.vocab_size}: they do not belong together"
+        )
     shapes = jax.eval_shape(policy.init, jax.random.key(0))
     shardings = param_shardings(policy, shapes, mesh)
     if not weights:
@@ -95,11 +99,11 @@ def build_model(config: Any, mesh: jax.sharding.Mesh, *, weights: bool = True) -
             shapes,
             shardings,
         )
-    elif host_params is None:
+    elif c.path.startswith("random:"):
         init = jax.jit(policy.init, out_shardings=shardings)
         params = init(jax.random.key(config.seed))
     else:
-        params = jax.device_put(host_params, shardings)
+        params = jax.device_put(models.load_params(c.path, policy), shardings)
     return Model(policy, params, shardings, tokenizer, mesh, c.dtype)
 
 

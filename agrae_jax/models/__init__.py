@@ -10,7 +10,7 @@ from agrae_jax.errors import UserError
 from agrae_jax.models import families, gguf, policy, weights
 from agrae_jax.types import Params, Policy
 
-__all__ = ["from_pretrained", "random", "resolve"]
+__all__ = ["from_pretrained", "load_params", "load_policy", "random", "resolve"]
 
 # Sizes of a random model that are not given: small enough for a test.
 TINY = {
@@ -33,27 +33,28 @@ def resolve(path: str) -> Path:
 
 
 def from_pretrained(path: str, **options: Any) -> tuple[Policy, Params, dict[str, Any]]:
-    """Policy, parameters (numpy, on host) and facts of a model on disk.
+    """`load_policy` and `load_params` of one path: policy, parameters and facts."""
+    built, facts = load_policy(path, **options)
+    return built, load_params(path, built), facts
+
+
+def load_policy(path: str, **options: Any) -> tuple[Policy, dict[str, Any]]:
+    """Policy and facts of a model on disk; no weight is read.
 
     `path` is a Hugging Face folder, a .gguf file or "package:NAME"; `options` are
     those of `policy.build`. Facts: eos_ids (frozenset), bos_id, pad_id (or None),
     max_positions, config (the file's fields). Raises `UserError` on anything missing
     or not understood.
     """
-    found = resolve(path)
+    found, generation = resolve(path), {}
     if found.is_dir():
-        fields, generation = _read_json(found / "config.json"), {}
+        fields = _read_json(found / "config.json")
         if (found / "generation_config.json").exists():
             generation = _read_json(found / "generation_config.json")
-        state = weights.read_safetensors(found)
     else:
-        fields, generation = gguf.read_config(found), {}
-        state = gguf.read_tensors(found)
-    family = families.find(fields.get("model_type"))
-    config = family.read_config(fields)
-    built = policy.build(fields["model_type"], config, **options)
-    params = weights.to_params(family.mapping, state, policy.param_shapes(built))
-    policy.check_params(built, params)
+        fields = gguf.read_config(found)
+    kind = fields.get("model_type")
+    config = families.find(kind).read_config(fields)
 
     def ids(name: str) -> list[int]:
         value = generation.get(name, fields.get(name))
@@ -67,7 +68,23 @@ def from_pretrained(path: str, **options: Any) -> tuple[Policy, Params, dict[str
         "max_positions": config.max_positions,
         "config": fields,
     }
-    return built, params, facts
+    return policy.build(fields["model_type"], config, **options), facts
+
+
+def load_params(path: str, built: Policy) -> Params:
+    """Parameters (numpy, on host) of a model on disk, checked against its policy.
+
+    Raises `UserError` naming any missing, unexpected or misshapen tensor.
+    """
+    found = resolve(path)
+    if found.is_dir():
+        state = weights.read_safetensors(found)
+    else:
+        state = gguf.read_tensors(found)
+    mapping = families.find(built.name).mapping
+    params = weights.to_params(mapping, state, policy.param_shapes(built))
+    policy.check_params(built, params)
+    return params
 
 
 def random(family: str, kwargs: dict[str, Any], **options: Any) -> Policy:
