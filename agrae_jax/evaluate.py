@@ -16,7 +16,7 @@ from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.config import Flag
 from agrae_jax.console import Console
 from agrae_jax.errors import UserError
-from agrae_jax.reporting import Evaluator
+from agrae_jax.evaluator import Evaluator
 from agrae_jax.verify.pool import Pool
 
 FLAGS = {

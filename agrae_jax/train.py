@@ -16,8 +16,9 @@ from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.console import Console
 from agrae_jax.data.batches import Stream
+from agrae_jax.evaluator import Evaluator
 from agrae_jax.metrics import JsonlWriter, finalize
-from agrae_jax.reporting import Evaluator, Timer, announce, report_step, rollout_rows
+from agrae_jax.reporting import Timer, announce, report_step, rollout_rows
 from agrae_jax.step import rlvr_step
 from agrae_jax.verify.pool import Pool
 

@@ -27,7 +27,7 @@ UNITS: dict[str, tuple[int, str]] = {
         "grading evaluation run_directory versions console config config_*",
     ),
     "step": (4, "step"),
-    "entry": (5, "train build reporting evaluate"),
+    "entry": (5, "train build build_model reporting evaluator evaluate"),
 }
 LAYER = {unit: layer for unit, (layer, _) in UNITS.items()}
 

@@ -1,0 +1,114 @@
+"""The mesh, the policy on it, its parameters and its tokenizer, from a config."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+
+from agrae_jax import models, sharding
+from agrae_jax.data import templates
+from agrae_jax.errors import UserError
+from agrae_jax.models import gguf
+from agrae_jax.types import Params, Policy
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A policy on its mesh, its parameters and the tokenizer that goes with it."""
+
+    policy: Policy
+    params: Params  # sharded as `shardings`
+    shardings: Any
+    tokenizer: templates.Tokenizer
+    mesh: jax.sharding.Mesh
+    dtype: str  # of compute, hence of the parameters that sample
+
+
+def build_mesh(config: Any) -> jax.sharding.Mesh:
+    """The device mesh; -1 on the fsdp axis takes all devices, a number only so many.
+
+    Raises UserError where the devices, or the batch sizes over them, do not divide.
+    """
+    devices, tensor, fsdp = jax.device_count(), config.mesh.tensor, config.mesh.fsdp
+    if fsdp == -1:
+        if devices % tensor:
+            raise UserError(
+                f"mesh.tensor={tensor} does not divide the {devices} devices"
+            )
+        fsdp = devices // tensor
+    if fsdp * tensor > devices:
+        raise UserError(
+            f"mesh.fsdp={fsdp} x mesh.tensor={tensor} is more than the {devices} "
+            "devices: set mesh.fsdp=-1 to take what there is"
+        )
+    c, updates = config.rollout, config.updates
+    rows = c.prompts // updates.mini_batches // updates.micro_batches
+    evaluated = config.eval.prompts or c.wave or c.prompts
+    for name, size in (
+        ("rollout.prompts / mini_batches / micro_batches", rows),
+        ("rollout.wave (or prompts)", c.wave or c.prompts),
+        ("eval.prompts (or rollout.wave)", evaluated),
+    ):
+        if size % fsdp:
+            raise UserError(
+                f"{name} is {size}, which the {fsdp} devices of the fsdp axis do not "
+                "divide: change it, or set mesh.fsdp"
+            )
+    return sharding.make_mesh(fsdp, tensor, jax.devices()[: fsdp * tensor])
+
+
+def build_model(config: Any, mesh: jax.sharding.Mesh, *, weights: bool = True) -> Model:
+    """Reads (or, for `random:FAMILY`, draws) the weights and puts them on the mesh.
+
+    Without `weights`, params are shapes with shardings: what a restore asks for.
+    """
+    c = config.model
+    options = {
+        "dtype": c.dtype,
+        "param_dtype": c.param_dtype,
+        "remat": c.remat,
+        "attention_block": c.attention_block,
+    }
+    if c.path.startswith("random:"):
+        tokenizer = templates.tiny()
+        kwargs = {"vocab_size": tokenizer.vocab_size, **dict(c.kwargs)}
+        policy = models.random(c.path.removeprefix("random:"), kwargs, **options)
+    else:
+        tokenizer = load_tokenizer(c.path)
+        policy, _ = models.load_policy(c.path, **options)
+    if tokenizer.vocab_size > policy.vocab_size:
+        raise UserError(
+            f"the tokenizer of model.path={c.path} has {tokenizer.vocab_size} tokens,"
+            f" the model {policy.vocab_size}: they do not belong together"
+        )
+    shapes = jax.eval_shape(policy.init, jax.random.key(0))
+    shardings = param_shardings(policy, shapes, mesh)
+    if not weights:
+        params = jax.tree.map(
+            lambda x, s: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=s),
+            shapes,
+            shardings,
+        )
+    elif c.path.startswith("random:"):
+        init = jax.jit(policy.init, out_shardings=shardings)
+        params = init(jax.random.key(config.seed))
+    else:
+        params = jax.device_put(models.load_params(c.path, policy), shardings)
+    return Model(policy, params, shardings, tokenizer, mesh, c.dtype)
+
+
+def load_tokenizer(path: str) -> templates.Tokenizer:
+    """The tokenizer of a model folder or .gguf file."""
+    found = models.resolve(path)
+    if found.is_dir():
+        return templates.from_folder(found)
+    return templates.from_vocabulary(**gguf.read_tokenizer(found))
+
+
+def param_shardings(policy: Policy, params: Any, mesh: jax.sharding.Mesh) -> Any:
+    """NamedShardings of stored parameters, by the family's strict table."""
+    return sharding.named_shardings(
+        params, policy.param_axes, policy.rules["train"], mesh
+    )
