@@ -103,6 +103,17 @@ def test_with_a_terminal_there_is_a_bar_with_the_numbers():
     assert REPORT.text() in text and "left" in text
 
 
+def test_an_evaluation_may_show_its_bar_within_the_training_bar():
+    console, _ = _console(terminal=True, width=120)
+    with console.training(2) as progress:
+        progress.advance(REPORT)
+        with console.evaluation(8, title="evaluation at step 1") as inner:
+            inner.advance(by=8)
+        progress.advance(REPORT)
+    text = console.rich.export_text()
+    assert "evaluation at step 1" in text and "8/8" in text and "2/2" in text
+
+
 def test_say_interprets_nothing():
     console, buffer = _console()
     console.say("[bold] :smile: {x} [1.0, 2.0]")
