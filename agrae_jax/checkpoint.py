@@ -146,11 +146,13 @@ class Checkpoints:
         A broken one is said aloud, renamed to `broken-<step>` (so that its step can
         be saved again) and passed over for the one before.
         """
-        for step in reversed(self.steps()):
+        steps = self.steps()
+        for step in reversed(steps):
             try:
                 return step, *self.restore(step, target)
             except BrokenCheckpoint as error:
-                self._say(f"warning: {error}; falling back to the one before")
+                then = "the one before" if step > steps[0] else "the beginning"
+                self._say(f"warning: {error}; falling back to {then}")
                 self._set_aside(step)
         return None
 

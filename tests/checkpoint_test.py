@@ -208,6 +208,17 @@ def test_checkpoint_without_checksums_is_broken(saved):
         checkpoints.restore(3, _target(states[3]))
 
 
+def test_with_no_whole_checkpoint_left_the_run_begins_again(saved):
+    checkpoints, states, lines = saved
+    for step in (2, 3):
+        (checkpoints.directory / str(step) / checksums.FILE).unlink()
+    assert checkpoints.restore_latest(_target(states[3])) is None
+    assert [line.rsplit("; ")[1] for line in lines] == [
+        "falling back to the one before",
+        "falling back to the beginning",
+    ]
+
+
 def test_checksums_cover_every_item_file(saved):
     checkpoints, _, _ = saved
     root = checkpoints.directory / "3"
