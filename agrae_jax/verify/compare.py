@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agrae_jax.verify import matrices, pieces, regions, relations, trees
+from agrae_jax.verify import matrices, members, pieces, regions, relations, trees
 from agrae_jax.verify.exact import Work
 from agrae_jax.verify.types import NotUnderstood, TooBig, Undefined
 
@@ -21,8 +21,8 @@ _NOTHING = frozenset(
 
 def compare(gold: Node, answer: Node, work: Work) -> Result:
     """Whether an answer means the gold, and by which rule."""
-    gold, answer = _permuted(gold, answer)
-    gold, answer = _unnamed(gold), _unnamed(answer)
+    gold, answer = members.permuted(gold, answer)
+    gold, answer = members.unnamed(gold), members.unnamed(answer)
     tag = gold[0]
     if regions.is_inequality(gold):
         return _inequality(gold, answer, work)
@@ -30,7 +30,7 @@ def compare(gold: Node, answer: Node, work: Work) -> Result:
         return _region(gold, answer, work)
     if tag == "bracket":
         return _tuple(gold, answer, work), "tuple"
-    if tag in ("set", "list") or _both_signs(gold) is not None:
+    if tag in ("set", "list") or members.both_signs(gold) is not None:
         return _collection(gold, answer, work)
     if tag == "rel":
         return relations.equation(gold, answer, work)
@@ -42,39 +42,6 @@ def compare(gold: Node, answer: Node, work: Work) -> Result:
     return relations.value(gold, answer, work), "value"
 
 
-def _permuted(gold: Node, answer: Node) -> tuple[Node, Node]:
-    """(q, p) = (2, 3) and q = 2, p = 3 in the order of a gold (p, q) = (3, 2)."""
-    if gold[0] != "rel" or gold[1] != ("=",) or gold[2][0][0] != "bracket":
-        return gold, answer
-    names = list(gold[2][0][3])
-    if answer[0] == "rel" and answer[2][0][0] == "bracket" == answer[2][1][0]:
-        pairs = list(zip(answer[2][0][3], answer[2][1][3], strict=False))
-    elif answer[0] == "list":
-        pairs = [i[2][:2] if i[0] == "rel" else (i, i) for i in answer[1]]
-    else:
-        return gold, answer
-    given = [p[0] for p in pairs]
-    if len(given) != len(names) or any(given.count(n) != 1 for n in names):
-        return gold, answer
-    ordered = tuple(pairs[given.index(n)][1] for n in names)
-    return gold, ("bracket", "(", ")", ordered)
-
-
-def _unnamed(node: Node) -> Node:
-    """(r, t) = (1, 2), D = (0, 1), x in [0, 1) stand for their right side."""
-    if node[0] != "rel" or len(node[2]) != 2:
-        return node
-    left, right = node[2]
-    if node[1] == ("in",):
-        return right if relations.is_name(left) else node
-    if node[1] != ("=",):
-        return node
-    structure = regions.is_region(right) or right[0] in ("bracket", "set", "ratio")
-    if relations.is_name(left) and structure:
-        return right
-    return right if left[0] == right[0] == "ratio" else node
-
-
 # -- sets of numbers ---------------------------------------------------------------
 def _region(gold: Node, answer: Node, work: Work) -> Result:
     if gold[0] == "const" or answer == gold:
@@ -82,7 +49,8 @@ def _region(gold: Node, answer: Node, work: Work) -> Result:
             regions.region(gold, work), regions.region(answer, work), work
         ), "region"
     if answer[0] == "list" and not regions.is_inequality(answer):
-        return False, "region"
+        if any(item[0] != "bracket" for item in answer[1]):
+            return False, "region"
     wanted, given = regions.region(gold, work), regions.region(answer, work)
     return pieces.same(pieces.tidy(wanted, work), pieces.tidy(given, work), work), (
         "region"
@@ -98,7 +66,7 @@ def _inequality(gold: Node, answer: Node, work: Work) -> Result:
         if letters[0] != letters[1]:
             return False, rule
     if gold[0] == answer[0] == "list" and len(gold[1]) == len(answer[1]):
-        if _match(gold[1], answer[1], _safely(work)):
+        if members.match(gold[1], answer[1], _safely(work)):
             return True, rule
     try:
         wanted = regions.region(gold, work)
@@ -124,6 +92,7 @@ def _safely(work: Work) -> Same:
 def _tuple(gold: Node, answer: Node, work: Work) -> bool:
     """Ordered. Also bare values in order, a row or column, an open interval."""
     items = gold[3]
+    answer = members.point(answer)
     if answer[0] == "bracket":
         if answer[1:3] != gold[1:3]:
             return False
@@ -142,39 +111,18 @@ def _tuple(gold: Node, answer: Node, work: Work) -> bool:
     return len(given) == len(items) and all(map(_safely(work), items, given))
 
 
-def _both_signs(node: Node) -> list[Node] | None:
-    """The two values of an expression or named value with plus-minus."""
-    if node[0] == "rel":
-        if node[1] != ("=",) or not relations.is_name(node[2][0]):
-            return None
-        node = node[2][1]
-    if node[0] in ("list", "bracket", "set", "text", "rel", "ratio", "such"):
-        return None
-    return trees.spread(node) if trees.contains(node, "pm", "mp") else None
-
-
-def _members(node: Node) -> list[Node] | None:
-    """The items of a list, set or union of sets; both values of a plus-minus."""
-    node = _unnamed(node)
-    if node[0] == "union":
-        left, right = _members(node[1]), _members(node[2])
-        return None if left is None or right is None else left + right
-    if node[0] not in ("list", "set"):
-        return _both_signs(node)
-    items: list[Node] = []
-    for item in node[1]:
-        item = _unnamed(item)
-        if node[0] == "list" and item[0] == "set":
-            items += _members(item) or []
-        else:
-            items += _both_signs(item) or [item]
-    return items
-
-
 def _collection(gold: Node, answer: Node, work: Work) -> Result:
-    wanted, given = _members(gold), _members(answer)
+    if answer[0] == "such" and gold[0] == "set" and gold[1]:
+        return _region(gold, answer, work)
+    wanted, given = members.members_of(gold), members.members_of(answer)
     if wanted is None:
         raise NotUnderstood("no collection")
+    names = [members.label(w) for w in wanted]
+    named = len(set(names)) == len(names) > 1 and None not in names
+    if named and answer[0] == "rel" and answer[2][0][0] == "bracket":
+        given = members.by_name(names, answer)
+    elif named and answer[0] == "bracket" and answer[1:3] == ("(", ")"):
+        given = list(answer[3])
     if given is None:
         if not wanted:
             return answer[0] == "text" and answer[1].lower() in _NOTHING, "set"
@@ -190,37 +138,9 @@ def _collection(gold: Node, answer: Node, work: Work) -> Result:
         ), "set"
     if len(wanted) != len(given):
         return False, "list"
-    names = {_label(w) for w in wanted}
-    if len(names) == len(wanted) > 1 and None not in names:
-        if all(_label(g) is None for g in given):  # bare values of named ones: in order
-            return all(map(same, wanted, given)), "named list"
-    return _match(wanted, given, same), "list"
-
-
-def _label(node: Node) -> Node | None:
-    if node[0] == "rel" and node[1] == ("=",) and relations.is_name(node[2][0]):
-        return node[2][0]
-    return None
-
-
-def _match(wanted: Sequence[Node], given: Sequence[Node], same: Same) -> bool:
-    """Whether each wanted item has its own given one, in any order."""
-    rest = list(given)
-    keys = [repr(trees.canonical(g)) for g in rest]
-    hard = []
-    for item in wanted:  # the same spelling first: cheap, and usual
-        key = repr(trees.canonical(item))
-        if key in keys:
-            at = keys.index(key)
-            del keys[at], rest[at]
-        else:
-            hard.append(item)
-    for item in hard:
-        found = next((i for i, g in enumerate(rest) if same(item, g)), None)
-        if found is None:
-            return False
-        del rest[found]
-    return not rest
+    if named and all(members.label(g) is None for g in given):  # bare values: in order
+        return all(map(same, wanted, given)), "named list"
+    return members.match(wanted, given, same), "list"
 
 
 def _matrix(wanted: matrices.Rows, answer: Node, work: Work) -> bool:

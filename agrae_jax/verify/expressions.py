@@ -2,7 +2,7 @@ r"""The grammar of sums and products: signs, mixed numbers, units."""
 
 from __future__ import annotations
 
-from agrae_jax.verify import units
+from agrae_jax.verify import macros, units
 from agrae_jax.verify.factors import MINUS_ONE, Factors
 from agrae_jax.verify.stream import Node
 from agrae_jax.verify.types import NotUnderstood
@@ -111,11 +111,24 @@ class Expressions(Factors):
             return False
         if token.kind == "text":
             return True
+        if token.kind == "sym" and self.lone_units and node[0] == "num":
+            known = token.value in macros.LONE_UNITS
+            return known and token.value not in (self.letters or ())
         if token.kind != "word":
             return False
-        if units.known(token.value):
-            return len(token.value) > 2 or (token.spaced and node[0] == "num")
-        return not self.cuttable(token.value)
+        if self.cuttable(token.value) and len(token.value) < 3:
+            return units.known(token.value) and token.spaced and node[0] == "num"
+        return units.known(token.value) or not self.cuttable(token.value)
+
+    def whole_exponent(self) -> int:
+        """The exponent of a unit, such as 2 or -1."""
+        exponent = self.exponent()
+        sign = 1
+        if exponent[0] == "mul" and exponent[1] == MINUS_ONE:
+            sign, exponent = -1, exponent[2]
+        if exponent[0] != "num" or exponent[1].denominator != 1:
+            raise NotUnderstood("no unit")
+        return sign * int(exponent[1])
 
     def unit(self) -> str:
         """The words of a unit."""
@@ -128,11 +141,8 @@ class Expressions(Factors):
                 words += [self.next().value, self.next().value]
             elif self.op("^") and words:
                 self.at += 1
-                exponent = self.exponent()
-                if exponent[0] != "num" or exponent[1].denominator != 1:
-                    raise NotUnderstood("no unit")
-                words.append(f"^{exponent[1]}")
-            elif token.kind == "sym" and words and token.spaced:
+                words.append(f"^{self.whole_exponent()}")
+            elif token.kind == "sym" and (token.spaced or not words):
                 words.append(self.next().value)
             elif self.op("in") and self.peek(1).kind in ("end", "op"):
                 words.append(self.next().value)

@@ -208,7 +208,8 @@ class Factors(Stream):
             rest = [Token("sym", c) for c in token.value[1:]]
             self.tokens[self.at : self.at] = rest
             return self.symbol(token.value[0])
-        if token.value[-1] in units.CURRENCY and len(token.value) <= 3:
+        currency = token.value[-1] in units.CURRENCY and len(token.value) <= 3
+        if currency or token.value.upper() in units.CURRENCY_CODES:
             return ("qty", self.product(), token.value)
         words = [token.value]
         while self.peek().kind in ("text", "word"):

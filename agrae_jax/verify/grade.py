@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from agrae_jax.verify import compare, normalize, numbers, parse, words
+from agrae_jax.verify import compare, normalize, numbers, parse, trees, words
 from agrae_jax.verify.exact import Work
 from agrae_jax.verify.extract import extract
 from agrae_jax.verify.types import (
@@ -122,13 +122,15 @@ def _mathematics(gold: str, answer: str) -> Decision:
     target = _parsed(gold)
     if isinstance(target, str):
         return UNGRADABLE, "gold", f"the gold is not understood: {target}"
-    letters = frozenset(c for c in gold if c.isalpha())
+    letters, lone_units = trees.letters(target), trees.contains(target, "qty")
     rule, reason = "value", "another value"
     for thousands in (True, False):  # for a gold list, 1,200 may be two items
         if not thousands and (target[0] != "list" or "," not in answer):
             break
         try:
-            node = parse.parse(answer, letters=letters, thousands=thousands)
+            node = parse.parse(
+                answer, letters=letters, thousands=thousands, lone_units=lone_units
+            )
             equal, rule = compare.compare(target, node, Work())
         except (NotUnderstood, Undefined, TooBig, RecursionError) as error:
             rule, reason = _RULES[type(error)], str(error) or "nested too deep"

@@ -8,39 +8,11 @@ is linear in the text.
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from agrae_jax.verify import signs
 
 MAX_CHARS = 12_000  # longer answers are compared as text only
 
-_SIGNS = {
-    "−": "-", "–": "-", "—": "-", "﹣": "-", "‐": "-", "‑": "-", "×": r"\times ",
-    "÷": r"\div ", "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "≤": r"\le ",
-    "⩽": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≠": r"\ne ", "≈": r"\approx ",
-    "±": r"\pm ", "∓": r"\mp ", "∞": r"\infty ", "√": r"\rootof ", "∪": r"\cup ",
-    "∛": r"\cuberootof ",
-    "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ", "∖": r"\setminus ",
-    "°": r"^\circ ", "º": r"^\circ ", "′": "'", "、": ",", "，": ",", "。": ".",
-    "；": ";", "⟨": r"\langle ", "⟩": r"\rangle ", "ℝ": r"\mathbb{R}",
-    "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}",
-    "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "…": r"\ldots ", "∣": "|",
-    "∧": r"\land ", "∨": r"\lor ", "⁄": "/", "∶": ":", "∀": r"\forall ",
-    "ϕ": r"\phi ", "ϵ": r"\epsilon ", "’": "'", "‘": "'", "＾": "^", "％": r"\%",
-}  # fmt: skip
-_GREEK = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon",
-    "ζ": "zeta", "η": "eta", "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu",
-    "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau",
-    "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta",
-    "Θ": "Theta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
-}  # fmt: skip
-_SIGNS.update({sign: f"\\{name} " for sign, name in _GREEK.items()})
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
-_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n")
-
-_SUPER = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
-_SUB = re.compile("[₀₁₂₃₄₅₆₇₈₉ₙ]+")
-_VULGAR = re.compile("[¼-¾⅐-⅞↉]")
-_OVERLINED = re.compile("((?:\\d\u0305)+)")
 _MATH_DELIMITER = re.compile(r"(?<!\\)(?:\\[()\[\]]|\$)")
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])")
 _BRACED_SIGN = re.compile(r"\{\s*([-+])\s*\}")
@@ -71,6 +43,16 @@ _BASED = re.compile(
     r"(?<![\w.}\\])\(?(?:(?:\\(?:text|mathrm|mbox)\s*)?\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
     r"\s*_\s*(?:\{\s*(?:\\(?:text|mathrm|mbox)\s*\{)?\s*(\w+)\s*\}?\s*\}|(\d))"
 )
+_BASE_AFTER = re.compile(
+    r"(?<![\w.])(?:\\text\s*\{\s*([0-9A-Z]+)\s*\}|([0-9A-Z]+))\s*(?:\\text\w*\s*\{)?\s*"
+    r"\(?\s*(?:in )?base\s*(?:\}\s*)?(?:(\d+|[a-z]+)|(\d))\s*\)?\s*\}?$"
+)
+_UNIT_FRACTION = re.compile(
+    r"\\frac\{\\(?:text|mathrm)\{([^{}]{1,20})\}\}\{\\(?:text|mathrm)\{([^{}]{1,20})\}\}"
+)
+_SLASH_UNIT = re.compile(r"(?<=\d)\s?((?:k?m|cm|ft|mi)/(?:s|h|hr|sec|min))\b")
+_WORD_DOT = re.compile(r"(?<=[A-Za-z]{2})\.(?=[\s}]|$)")
+_HALF_LINE = re.compile(r"\\mathbb\{R\}_\{?\s*(?:\\(ge|geq|le|leq)|([<>]=?))\s*0\s*\}?")
 _TIMES_TEN = re.compile(r"(?<=[\d.])\s?[xX]\s?(?=10\s?\^)")
 _ALL_REALS = re.compile(
     r"(?:\\(?:text\w*|mbox)\s*\{)?\s*\b(?:all |any |the )?real(?:s| numbers?)\b\s*"
@@ -91,7 +73,7 @@ def clean(text: str) -> str:
     `\phantom` hides what it covers, so that goes too.
     """
     if not text.isascii():
-        text = _ascii(text)
+        text = signs.to_ascii(text)
     text = text.replace("\x00", "")
     bold = _MARKDOWN.match(text)
     if bold:
@@ -113,6 +95,12 @@ def clean(text: str) -> str:
         text = _ALL_REALS.sub(_reals, text)
     if text[-1:] in ("[", "]"):
         text = _turned(text)
+    if "base" in text:
+        text = _BASE_AFTER.sub(_based, text)
+    if "\\frac{\\" in text:
+        text = _UNIT_FRACTION.sub(r"\\text{\1/\2}", text)
+    text = _SLASH_UNIT.sub(r" \\text{\1}", _WORD_DOT.sub("", text))
+    text = _HALF_LINE.sub(_half_line, text)
     text = _TIMES_TEN.sub(r"\\times ", text)
     if "_" in text:
         text = _BASED.sub(_based, text)
@@ -159,35 +147,6 @@ def squash(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def _ascii(text: str) -> str:
-    text = _OVERLINED.sub(
-        lambda m: "\\overline{" + m.group().replace("\u0305", "") + "}", text
-    )
-    text = _VULGAR.sub(_vulgar, text)
-    text = _SUPER.sub(lambda m: f"^{{{m.group().translate(_SUPERSCRIPTS)}}}", text)
-    text = _SUB.sub(lambda m: f"_{{{m.group().translate(_SUBSCRIPTS)}}}", text)
-    out = []
-    for char in text:
-        if char.isascii():
-            out.append(char)
-        elif char in _SIGNS:
-            out.append(_SIGNS[char])
-        else:
-            kind = unicodedata.category(char)
-            if kind == "Zs":
-                out.append(" ")
-            elif kind == "Nd":  # the digits of any script
-                out.append(str(unicodedata.decimal(char)))
-            elif kind not in ("Cf", "Cc"):
-                out.append(unicodedata.normalize("NFKC", char))
-    return "".join(out)
-
-
-def _vulgar(match: re.Match[str]) -> str:
-    top, _, bottom = unicodedata.normalize("NFKC", match.group()).partition("⁄")
-    return f"\\frac{{{top}}}{{{bottom}}}"
-
-
 def _fraction(whole: str, fixed: str, period: str) -> str:
     if len(whole) + len(fixed) + len(period) > 200:
         return r"\toolong "
@@ -230,6 +189,16 @@ def _ellipsis(match: re.Match[str]) -> str:
 
 def _reals(match: re.Match[str]) -> str:
     return r" \mathbb{R} " + (r"\setminus " if match.group(1) else "")
+
+
+def _half_line(match: re.Match[str]) -> str:
+    sign = {"ge": ">=", "geq": ">=", "le": "<=", "leq": "<="}.get(match.group(1) or "")
+    return {
+        ">": r"(0,\infty)",
+        ">=": r"[0,\infty)",
+        "<": r"(-\infty,0)",
+        "<=": r"(-\infty,0]",
+    }[sign or match.group(2)]
 
 
 def _turned(text: str) -> str:

@@ -74,3 +74,41 @@ def digits_key(text: str) -> tuple[bool, str, str] | None:
     whole, _, part = digits.replace(",", "").partition(".")
     whole, part = whole.lstrip("0"), part.rstrip("0")
     return sign == "-" and bool(whole or part), whole, part
+
+
+_THOUSANDS = re.compile(
+    r"\\?[()\[\]{}]|,\s|(?<![\d.,_])(?<!\d[, ])"
+    r"(?:\d{1,3}(?:,\d{3})+(?!\s?\d|,\d)|\d{1,3}(?: \d{3})+(?!\s?[\d/]|,\d))"
+)
+
+
+def join_thousands(text: str) -> str:
+    """Joins the groups of 1,234,567 and 1 234 567.
+
+    Inside brackets a comma separates items, (1,200) is a pair; only where its items
+    are set apart by a comma and a space, as in (10,000, 20), are groups joined too.
+    """
+    if "," not in text and " " not in text:
+        return text
+    groups: list[list[tuple[int, int]]] = [[]]
+    spaced = [True]
+    joined: list[tuple[int, int]] = []
+    for match in _THOUSANDS.finditer(text):
+        mark = match.group()
+        if mark[-1] in "([{":
+            groups.append([])
+            spaced.append(False)
+        elif mark[-1] in ")]}":
+            if len(groups) > 1:
+                group = groups.pop()
+                joined += group if spaced.pop() else []
+        elif mark[0] == ",":
+            spaced[-1] = True
+        else:
+            groups[-1].append(match.span())
+    joined += groups[0]
+    out, last = [], 0
+    for start, end in sorted(joined):
+        out += [text[last:start], re.sub("[, ]", "", text[start:end])]
+        last = end
+    return "".join(out) + text[last:]

@@ -23,14 +23,20 @@ _SET_OPERATIONS = {"cup": "union", "cap": "inter", "setminus": "minus"}
 
 
 def parse(
-    text: str, *, letters: frozenset[str] | None = None, thousands: bool = True
+    text: str,
+    *,
+    letters: frozenset[str] | None = None,
+    thousands: bool = True,
+    lone_units: bool = False,
 ) -> Node:
     """Returns the tree of an answer; raises NotUnderstood.
 
     `letters` are those that a run of letters may be cut into ("ab" = a*b): the
-    letters of the gold when a completion is read, any where it is None.
+    letters of the gold when a completion is read, any where it is None. With
+    `lone_units`, "5 m" is five metres; else it is a product.
     """
     parser = _Parser(tokenize(text, thousands=thousands), letters)
+    parser.lone_units = lone_units
     node = parser.answer()
     parser.expect_end()
     return node

@@ -149,7 +149,9 @@ def _relation(node: Node, work: Work) -> Pieces:
         low, high = members[0], members[2]
         if operators[0] in (">", ">="):
             low, high = high, low
-            operators = tuple(FLIPPED.get(o, o) for o in operators[::-1])
+            operators = tuple(
+                FLIPPED[o] if o in FLIPPED else o for o in operators[::-1]
+            )
         if any(o not in ("<", "<=") for o in operators):
             raise NotUnderstood("no interval")
         if members[1][0] in ("sym", "app"):

@@ -18,6 +18,7 @@ class Stream:
 
     def __init__(self, tokens: list[Token], letters: frozenset[str] | None):
         self.tokens, self.at, self.letters, self.depth = tokens, 0, letters, 0
+        self.lone_units = False  # whether a letter after a number may be a unit
         self.bars = 0  # absolute values that are open
         self.in_set = False  # where | and : begin a condition
         self.functions = _functions(tokens)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agrae_jax.verify import macros
+from agrae_jax.verify import macros, numbers
 from agrae_jax.verify.types import NotUnderstood
 
 
@@ -36,13 +36,14 @@ _GLUABLE = macros.FUNCTIONS | macros.GREEK | {"leq", "geq", "cdot", "times", "cu
 _BRACE = re.compile(r"\\.|[{}]")
 _JOINED = re.compile(r"[\s,.;]*(and|or|to|in|mod)?[\s,.;:]*", re.I)
 _MATHLIKE = re.compile(r"(?:[-+\d\s.,:/()=A-Z]|\band\b|\bor\b)*")
+_COUNTED = re.compile(r"([-+]?\d[\d,./]*) ?([A-Za-z][A-Za-z .]+)")
 _LETTER_LIST = re.compile(r"[A-Z](?:\s*(?:,|,?\s*and|,?\s*or)\s*[A-Z])*")
 
 
 def tokenize(text: str, *, thousands: bool = True) -> list[Token]:
     """Returns the tokens of a cleaned answer; raises NotUnderstood."""
     if thousands:
-        text = join_thousands(text)
+        text = numbers.join_thousands(text)
     out: list[Token] = []
     at, spaced, end = 0, False, len(text)
     while at < end:
@@ -66,44 +67,6 @@ def tokenize(text: str, *, thousands: bool = True) -> list[Token]:
         if len(out) > _MAX_TOKENS:
             raise NotUnderstood("too long")
     return out
-
-
-_THOUSANDS = re.compile(
-    r"\\?[()\[\]{}]|,\s|(?<![\d.,_])(?<!\d[, ])"
-    r"(?:\d{1,3}(?:,\d{3})+(?!\s?\d|,\d)|\d{1,3}(?: \d{3})+(?!\s?[\d/]|,\d))"
-)
-
-
-def join_thousands(text: str) -> str:
-    """Joins the groups of 1,234,567 and 1 234 567.
-
-    Inside brackets a comma separates items, (1,200) is a pair; only where its items
-    are set apart by a comma and a space, as in (10,000, 20), are groups joined too.
-    """
-    if "," not in text and " " not in text:
-        return text
-    groups: list[list[tuple[int, int]]] = [[]]
-    spaced = [True]
-    joined: list[tuple[int, int]] = []
-    for match in _THOUSANDS.finditer(text):
-        mark = match.group()
-        if mark[-1] in "([{":
-            groups.append([])
-            spaced.append(False)
-        elif mark[-1] in ")]}":
-            if len(groups) > 1:
-                group = groups.pop()
-                joined += group if spaced.pop() else []
-        elif mark[0] == ",":
-            spaced[-1] = True
-        else:
-            groups[-1].append(match.span())
-    joined += groups[0]
-    out, last = [], 0
-    for start, end in sorted(joined):
-        out += [text[last:start], re.sub("[, ]", "", text[start:end])]
-        last = end
-    return "".join(out) + text[last:]
 
 
 def _escaped(char: str, out: list[Token], spaced: bool) -> None:
@@ -236,6 +199,14 @@ def _text(content: str, out: list[Token], spaced: bool) -> None:
             out.append(Token("op", macros.CONNECTIVES[word], True))
         elif "," in content or ";" in content:
             out.append(Token("op", ",", True))
+        return
+    if content[:2] == "\\$":
+        out.append(Token("text", "$", spaced))
+        content = content[2:]
+    counted = _COUNTED.fullmatch(content.strip())
+    if counted and not measured:  # "42 units"
+        out.extend(tokenize(counted.group(1)))
+        out.append(Token("text", counted.group(2), True))
         return
     if content.strip() in macros.PLAIN_FUNCTIONS or content.strip() in macros.CONSTANTS:
         _word(content.strip(), out, spaced)

@@ -66,6 +66,15 @@ def variables(node: Node, bound: frozenset[str] = frozenset()) -> set[str]:
     return found
 
 
+def letters(node: Node) -> frozenset[str]:
+    """The Latin letters that name something in an expression."""
+    own = node[1] if node[0] in ("sym", "app") else ""
+    if node[0] == "big":
+        own += node[2]
+    found = frozenset(c for c in own if c.isascii() and c.isalpha())
+    return found.union(*(letters(child) for child in children(node)))
+
+
 def contains(node: Node, *names: str) -> bool:
     """Whether a tag, function or constant of one of these names occurs."""
     if node[0] in names or (node[0] in ("fn", "const") and node[1] in names):

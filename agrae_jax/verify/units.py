@@ -10,6 +10,7 @@ from agrae_jax.verify.types import NotUnderstood
 Unit = tuple[Fraction, tuple[tuple[str, int], ...]]  # factor, powers of base units
 
 CURRENCY = "$€£¥₹¢"
+CURRENCY_CODES = frozenset(["USD", "EUR", "GBP", "INR", "RS"])  # before a number
 _INCH3 = Fraction("0.0254") ** 3
 _GALLON = str(231 * _INCH3)
 _TABLE: dict[str, tuple[Fraction, str, int]] = {}
@@ -40,7 +41,7 @@ _define("$", 1, "nickel:1/20; quarter:1/4")
 _define("euro", 1, "euro,eur,€:1")
 _define("£", 1, "£,gbp:1; pence:1/100")
 _define("yuan", 1, "yuan,rmb,¥,cny:1")
-_define("rupee", 1, "rupee,₹,inr:1")
+_define("rupee", 1, "rupee,₹,inr,rs:1")
 _define("deg", 1, "deg,degree,^\\circ:1")
 _define("newton", 1, "n,newton:1; kn:1000")
 _define("joule", 1, "j,joule:1; kj:1000")
@@ -150,6 +151,8 @@ def _singular(word: str) -> str:
     word = word.lower()
     if word in _TABLE:
         return word
+    if word.endswith("s") and word[:-1] in _TABLE:
+        return word[:-1]
     if word.endswith("s") and len(word) > 3 and not word.endswith("ss"):
         return word[:-1]
     return word
