@@ -50,7 +50,8 @@ test: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## the tests, without the long on
 
 test-all: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## all tests but parity, the long ones too
 	@echo "Running all tests ($(WORKERS) processes)"
-	@$(PY) -m pytest -q -n $(WORKERS) --dist loadfile -m "not parity" $(ARGS)
+	@AGRAE_KILLS=$${AGRAE_KILLS:-20} $(PY) -m pytest -q -n $(WORKERS) --dist loadfile \
+	  -m "not parity" $(ARGS)
 
 test-parity: $(PARITY_VENV)/.stamp-parity  ## compare the models with transformers on torch
 	@echo "Running the parity tests against transformers on torch"
