@@ -27,6 +27,26 @@ def test_group_normalize(ddof, eps, right, wrong):
     )
 
 
+def test_a_thousandth_of_reward_noise_becomes_a_unit_advantage():
+    # All eight are right; a KL penalty in the reward tells them apart.
+    noise = np.array([0.5, 0.1, -0.2, 0.3, 0, 0.2, -0.1, 0.4])
+    inputs = advantage_input([-0.001 * noise], ddof=1)
+    expected = [-1.423059, 0.203294, 1.423059, -0.609883]
+    expected += [0.609883, -0.203294, 1.016471, -1.016471]
+    np.testing.assert_allclose(
+        advantages.group_normalize(inputs, eps=1e-6)[0], expected, rtol=5e-6
+    )
+
+
+@pytest.mark.parametrize("scale, shift", [(2.0, -1.0), (0.1, 5.0)])
+def test_group_normalize_ignores_scale_and_shift(scale, shift):
+    reward = np.array([[1.0, 0, 0, 1], [1, 1, 1, 0]])
+    plain = advantages.group_normalize(advantage_input(reward), eps=0.0)
+    moved = advantage_input(scale * reward + shift, correct=reward)
+    found = advantages.group_normalize(moved, eps=0.0)
+    np.testing.assert_allclose(found, plain, rtol=5e-6)
+
+
 def test_group_center():
     np.testing.assert_allclose(
         advantages.group_center(advantage_input(ONE_OF_FOUR)),

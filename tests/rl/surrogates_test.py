@@ -41,6 +41,12 @@ def test_ppo_clip_values(surrogate, advantage, ratios, losses):
     )
 
 
+def test_a_dual_clip_far_away_is_none():
+    ratios = [0.1, 1.0, 3.0, 50.0]
+    far, _ = at_ratio(partial(DUAL, dual=1e9), ratios, -1.0)
+    np.testing.assert_array_equal(far, at_ratio(PPO, ratios, -1.0)[0])
+
+
 def test_ppo_clip_metrics():
     _, metrics = at_ratio(DUAL, [0.5, 1.0, 1.5, 4.0], -1.0)
     assert metrics["clip_fraction"] == (1.0, 4.0)  # 0.5 is below 0.8
