@@ -397,7 +397,7 @@ def test_the_papers_configs_take_the_methods_of_both(
     built = methods.override(
         methods.resolve(method, **dict(c.method.kwargs)), **dict(c.loss)
     )
-    # a clip of the method's own survives the recipe, and the recipe's dual clip reaches all
+    # a method's own clip survives the recipe, and its dual clip reaches all
     assert built.surrogate.keywords["high"] == clip_high
     assert built.surrogate.keywords["dual"] == 3.0
     assert c.rollout.samples == 8 and c.rollout.max_new_tokens == 3072
