@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from agrae_jax.console import Console, StepReport
 from agrae_jax.data.batches import HostBatch
 from agrae_jax.distributed import local_rows
+from agrae_jax.errors import UserError
 from agrae_jax.grading import DecodeFn
 from agrae_jax.metrics import Values
 from agrae_jax.run_directory import RunDirectory
@@ -121,3 +122,14 @@ def rollout_rows(
                 "reward": float(reward[row, g]),
                 "advantage": float(advantage[row, g]),
             }
+
+
+def check_ungradable(values: Mapping[str, Any], step: int, limit: float) -> None:
+    """Raises UserError where too much of a step could not be graded to train on."""
+    share = values["ungradable"] or 0.0
+    if share > limit:
+        raise UserError(
+            f"step {step}: {share:.0%} of the completions could not be graded, over"
+            f" verify.max_ungradable={limit}; the reasons are in rollouts/ (golds that"
+            " do not parse, or verify.deadline_s too short)"
+        )

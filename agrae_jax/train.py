@@ -18,7 +18,13 @@ from agrae_jax.console import Console
 from agrae_jax.data.batches import Stream
 from agrae_jax.evaluator import Evaluator
 from agrae_jax.metrics import JsonlWriter, finalize
-from agrae_jax.reporting import Timer, announce, report_step, rollout_rows
+from agrae_jax.reporting import (
+    Timer,
+    announce,
+    check_ungradable,
+    report_step,
+    rollout_rows,
+)
 from agrae_jax.step import rlvr_step
 from agrae_jax.verify.pool import Pool
 
@@ -93,6 +99,7 @@ def train(config: Any, workdir: str | Path) -> None:
                 if every and (step + 1) % every == 0:
                     rows = rollout_rows(batch, seen, model.tokenizer.decode)
                     run.write_rollouts(step + 1, rows)
+                check_ungradable(values, step + 1, config.verify.max_ungradable)
                 done = step + 1 == config.steps
                 if done or (step + 1) % config.checkpoint.every == 0:
                     epoch, index = stream.position(step + 1)
