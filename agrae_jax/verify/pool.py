@@ -83,6 +83,7 @@ class Pool:
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._workers: set[Worker] = set()
+        self._pending: set[concurrent.futures.Future] = set()
         self._closed = False
         self._limit = cache
         self._cache: collections.OrderedDict[Pair, concurrent.futures.Future] = (
@@ -146,6 +147,7 @@ class Pool:
                 return known
             future: concurrent.futures.Future = concurrent.futures.Future()
             self._cache[pair] = future
+            self._pending.add(future)
             while len(self._cache) > self._limit:
                 self._cache.popitem(last=False)
             self._jobs.put((pair, future))
@@ -164,11 +166,9 @@ class Pool:
                 break
             pair, future = job
             try:
-                if (
-                    worker is None
-                    or worker.served >= _RECYCLE_AFTER
-                    or not worker.alive()
-                ):
+                if worker is None or worker.served >= _RECYCLE_AFTER:
+                    worker = self._replace(worker)
+                elif not worker.alive():
                     worker = self._replace(worker)
                 verdict = worker.ask(self._sent(), pair[1], pair[0], self._deadline)
                 if verdict.rule == "memory":  # what the item left goes with the process
@@ -179,11 +179,22 @@ class Pool:
                 verdict = self._lost(pair, "worker", str(died))
             except Exception as error:  # the pool's own fault: say so, go on
                 verdict = self._lost(pair, "error", f"{type(error).__name__}: {error}")
+            if self._closed and verdict.outcome == UNGRADABLE:
+                break  # killed by close(), which answers for it
             self._count(verdict.outcome, verdict.rule, verdict.ms)
-            if not future.done():
-                future.set_result(verdict)
+            self._finish(pair, future, verdict)
         if worker is not None:
             worker.kill()
+
+    def _finish(
+        self, pair: Pair, future: concurrent.futures.Future, verdict: Verdict
+    ) -> None:
+        with self._lock:
+            if verdict.rule in ("worker", "error", "closed"):
+                self._cache.pop(pair, None)  # no property of the pair
+            if future in self._pending:
+                self._pending.discard(future)
+                future.set_result(verdict)
 
     def _sent(self) -> str:
         return "answer" if self._verifier == "math" else self._verifier
@@ -237,13 +248,9 @@ class Pool:
             worker.kill()
         for thread in self._threads:
             thread.join(timeout=10)
-        reason = "the pool was closed"
-        with self._lock:
-            for future in self._cache.values():
-                if not future.done():
-                    future.set_result(
-                        Verdict(UNGRADABLE, None, None, "closed", reason, 0.0)
-                    )
+        lost = Verdict(UNGRADABLE, None, None, "closed", "the pool was closed", 0.0)
+        for future in list(self._pending):
+            self._finish(("", ""), future, lost)
 
 
 def _finished(verdict: Verdict) -> concurrent.futures.Future:

@@ -42,6 +42,14 @@ def environment() -> dict[str, str]:
     }
 
 
+def _why_not() -> str:
+    """The last line that Python prints when a worker cannot be imported."""
+    command = [sys.executable, "-c", "import agrae_jax.verify.worker"]
+    done = subprocess.run(command, capture_output=True, env=environment(), check=False)
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1][:200] if lines else "for no reason that shows again"
+
+
 class Worker:
     """A running `python -m agrae_jax.verify.worker`."""
 
@@ -55,11 +63,12 @@ class Worker:
             stderr=subprocess.DEVNULL,
             env=environment(),
             bufsize=0,
+            start_new_session=True,  # a Ctrl-C is for the parent to handle
         )
         try:
             self._read(_START_S)
-        except Late as late:
-            raise Died("the worker did not start") from late
+        except (Late, Died) as error:
+            raise Died(f"the worker did not start: {_why_not()}") from error
 
     def alive(self) -> bool:
         """Whether the process still runs."""

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from agrae_jax.verify import process
 from agrae_jax.verify.pool import Pool
 from agrae_jax.verify.process import Worker
 
@@ -95,6 +96,21 @@ def test_closing_in_mid_batch_ends_at_once():
     got = batch.result()
     closer.join()
     assert [v.outcome for v in got] == ["ungradable", "ungradable"]
+
+
+def test_closing_answers_items_that_the_cache_has_dropped():
+    pool = Pool(workers=1, deadline_s=60, verifier=HANG, cache=1)
+    batch = pool.submit([("hang", str(n)) for n in range(5)])
+    pool.close()
+    assert [v.rule for v in batch.result()] == ["closed"] * 5
+
+
+def test_a_worker_that_cannot_start_says_why(monkeypatch):
+    monkeypatch.setattr(process, "environment", lambda: {"PYTHONPATH": "/nowhere"})
+    monkeypatch.chdir("/")
+    with Pool(workers=1) as pool:
+        got = pool.grade([("\\boxed{2x}", "x+x")])[0]
+    assert got.outcome == "ungradable" and "No module named" in got.reason
 
 
 def test_equal_pairs_are_graded_once():
