@@ -1,8 +1,12 @@
 """Collects what the parity tests measured and prints it as one JSON line."""
 
 import json
+import os
 
 import pytest
+
+# torch's OpenMP threads spin: on a busy machine two are twenty times slower than one.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 MEASURED: dict[str, float] = {}
 

