@@ -6,6 +6,7 @@ runs once per token, loops over it so that the cache is updated in place.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -204,32 +205,41 @@ class Decoder(nnx.Module):
         real = (jnp.arange(L) < length_B[:, None])[:, None, None, None]
         graph, stacked = nnx.split(self.layers)
 
-        def layer(x: Array, mine: Any, prompt: Any, keys: Array, values: Array, i: Any):
+        def layer(x: Array, mine: Any, prompt: Any, write: Any) -> tuple[Any, ...]:
             block = nnx.merge(graph, mine)
             query, key, value = block.project(x, rope)
-            key = key.transpose(0, 2, 1, 3)[None, ..., None]
-            value = value.transpose(0, 2, 1, 3)[None, ..., None, :]
-            keys = jax.lax.dynamic_update_slice(keys, key, (i, 0, 0, 0, 0, index))
-            values = jax.lax.dynamic_update_slice(values, value, (i, 0, 0, 0, index, 0))
-            mixed = attend_one(
-                query, Part(**prompt, seen=real), keys[i], values[i], index
-            )
-            return constrain(block.finish(x, mixed), ROW, rules), keys, values
+            key = key.transpose(0, 2, 1, 3)[..., None]
+            value = value.transpose(0, 2, 1, 3)[..., None, :]
+            cache, keys, values = write(key, value)
+            mixed = attend_one(query, Part(**prompt, seen=real), keys, values, index)
+            return constrain(block.finish(x, mixed), ROW, rules), cache
 
+        put = jax.lax.dynamic_update_slice
         x, completion = self.embed(token_BG), cache["completion"]
         if layers:  # every layer has its own arrays: nothing is sliced or copied
+
+            def write_own(own: Any, key: Array, value: Array) -> tuple[Any, ...]:
+                keys = put(own["keys"], key, (0, 0, 0, 0, index))
+                values = put(own["values"], value, (0, 0, 0, index, 0))
+                return {"keys": keys, "values": values}, keys, values
+
             completion = list(completion)
             for i, mine in enumerate(layers):
-                part, prompt = completion[i], pick(cache["prompt"][i], 0)
-                x, keys, values = layer(
-                    x, mine, prompt, part["keys"], part["values"], 0
-                )
-                completion[i] = {"keys": keys, "values": values}
+                write = functools.partial(write_own, completion[i])
+                x, completion[i] = layer(x, mine, cache["prompt"][i], write)
             return self.norm(x), cache | {"completion": completion}
 
         def step(i: Array, carry: tuple[Array, ...]) -> tuple[Array, ...]:
-            x, keys, values = carry
-            return layer(x, pick(stacked, i), pick(cache["prompt"], i), keys, values, i)
+            x, all_keys, all_values = carry
+
+            def write(key: Array, value: Array) -> tuple[Any, ...]:
+                keys = put(all_keys, key[None], (i, 0, 0, 0, 0, index))
+                values = put(all_values, value[None], (i, 0, 0, 0, index, 0))
+                return (keys, values), keys[i], values[i]
+
+            mine, prompt = pick(stacked, i), pick(cache["prompt"], i)
+            x, written = layer(x, mine, prompt, write)
+            return x, *written
 
         carry = (x, completion["keys"], completion["values"])
         x, keys, values = jax.lax.fori_loop(0, self.config.layers, step, carry)

@@ -75,16 +75,13 @@ def build(
         if not unroll_decode:
             return params, cache
 
-        def apart(tree: Any, width: int) -> list[Any]:
-            """Layer by layer; a width of 1 keeps the leading axis."""
-            keep = slice if width else (lambda i, _: i)
+        def apart(tree: Any) -> list[Any]:
             return [
-                jax.tree.map(lambda x, i=i: x[keep(i, i + 1)], tree)
-                for i in range(config.layers)
+                jax.tree.map(lambda x, i=i: x[i], tree) for i in range(config.layers)
             ]
 
-        parts = {name: apart(cache[name], 1) for name in ("prompt", "completion")}
-        return params | {"layers": apart(params["layers"], 0)}, cache | parts
+        parts = {name: apart(cache[name]) for name in ("prompt", "completion")}
+        return params | {"layers": apart(params["layers"])}, cache | parts
 
     def decode(params: Params, *arrays: Any) -> tuple[Array, Any]:
         layers = params["layers"]
