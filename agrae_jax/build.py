@@ -112,11 +112,11 @@ def _to_sampling_layout(model: Model):
     return jax.jit(cast, out_shardings=target)
 
 
-def build_optimizer(config: Any) -> Any:
+def build_optimizer(config: Any, method: Method) -> Any:
     """AdamW by the config; its steps are optimizer steps, not rollout steps."""
-    c = dict(config.optim)
-    per_rollout = config.updates.mini_batches * config.updates.epochs
-    return make_optimizer(total_steps=config.steps * per_rollout, **c)
+    spec = update_spec(config, method)
+    per_rollout = spec.mini_batches * spec.epochs
+    return make_optimizer(total_steps=config.steps * per_rollout, **dict(config.optim))
 
 
 def build_state(model: Model, method: Method, tx: Any) -> tuple[TrainState, Any]:
@@ -134,11 +134,12 @@ def build_state(model: Model, method: Method, tx: Any) -> tuple[TrainState, Any]
     return state, jax.tree.map(lambda x: x.sharding, state)
 
 
-def update_spec(config: Any) -> step.UpdateSpec:
-    """The numbers of the update."""
+def update_spec(config: Any, method: Method) -> step.UpdateSpec:
+    """The numbers of the update; a method's own schedule goes before the config's."""
+    schedule = method.schedule
     return step.UpdateSpec(
-        mini_batches=config.updates.mini_batches,
-        epochs=config.updates.epochs,
+        mini_batches=schedule.mini_batches or config.updates.mini_batches,
+        epochs=schedule.epochs or config.updates.epochs,
         micro_batches=config.updates.micro_batches,
         temperature=config.rollout.temperature,
         budget=config.rollout.max_new_tokens,
@@ -150,7 +151,7 @@ def build_step(
     config: Any, model: Model, method: Method, tx: Any, shardings: Any, grade: GradeFn
 ) -> step.StepFns:
     """The four functions of a step, jitted, with the state's layout pinned."""
-    spec = update_spec(config)
+    spec = update_spec(config, method)
     bound = {"policy": model.policy, "method": method, "spec": spec}
     return step.StepFns(
         sample=build_sampler(

@@ -19,7 +19,7 @@ _CHOICES = {
 
 # field -> (smallest, largest allowed value or None)
 _RANGES: dict[str, tuple[float, float | None]] = {
-    "seed": (0, 2**31 - 1),
+    "seed": (0, 2**30),  # evaluation adds to it, and keys are made of int32
     "steps": (0, None),
     "model.attention_block": (1, None),
     "mesh.tensor": (1, None),
@@ -34,9 +34,9 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "verify.max_ungradable": (0, 1),
     "optim.learning_rate": (0, None),
     "optim.warmup_steps": (0, None),
-    "optim.beta1": (0, 1),
-    "optim.beta2": (0, 1),
-    "optim.eps": (0, None),
+    "optim.beta1": (0, 0.99999),  # 1 divides by zero in the bias correction
+    "optim.beta2": (0, 0.99999),
+    "optim.eps": (1e-30, None),
     "optim.weight_decay": (0, None),
     "optim.clip_norm": (0, None),
     "updates.mini_batches": (1, None),

@@ -29,6 +29,11 @@ def main(argv: list[str]) -> int:
     """Restores, samples, grades and writes eval/<dataset>.json."""
     parsed = config_door.parse(argv, extra_flags=FLAGS, from_run=True)
     config: Any = parsed.config
+    if "/" in parsed.flags["name"] or "_step_" in parsed.flags["name"]:
+        raise UserError(
+            f"--name={parsed.flags['name']} must be a plain file name, and not one of"
+            " the run's own (.._step_..)"
+        )
     console = Console(quiet=jax.process_index() > 0)
     run = run_directory.open_run(parsed.workdir)
     checkpoints = Checkpoints(run.checkpoints, keep=None, say=console.warn)

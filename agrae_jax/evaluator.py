@@ -13,6 +13,8 @@ from agrae_jax.evaluation import compare, evaluate_batches, summarize
 from agrae_jax.grading import GradeFn
 from agrae_jax.run_directory import RunDirectory
 
+FEW = 30  # problems below which a bootstrap over problems says too much
+
 
 class Evaluator:
     """Evaluates parameters on the run's test problems; keeps results on disk."""
@@ -34,7 +36,15 @@ class Evaluator:
         self._wave = (
             config.eval.prompts or config.rollout.wave or config.rollout.prompts
         )
-        self._encoded: list[Any] | None = None
+        # Read now: a broken test set must not be found after hours of training.
+        problems = build.build_problems(config, "test")
+        self._encoded, dropped = build.encode_problems(
+            config, problems, model.tokenizer
+        )
+        if dropped:
+            console.warn(
+                f"{dropped} test prompts longer than data.max_prompt_tokens left out"
+            )
         self.name = dataset_slug(config.data.test)
 
     def run(
@@ -48,11 +58,6 @@ class Evaluator:
         if not again and (self._run.eval / f"{name}.json").exists():
             self._console.say(f"evaluation {name} is there already")
             return self.result(name)
-        if self._encoded is None:
-            problems = build.build_problems(self._config, "test")
-            self._encoded, _ = build.encode_problems(
-                self._config, problems, self._model.tokenizer
-            )
         started = time.monotonic()
         encoded = self._encoded
         title = f"evaluation at step {step}"
@@ -87,10 +92,12 @@ class Evaluator:
             "time/seconds": time.monotonic() - started,
             "records": records,
         }
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in samples)
-        (self._run.eval / f"{name}.samples.jsonl").write_text("".join(lines))
+        self._run.write_samples(name, samples)
         self._run.write_evaluation(name, result)
-        first = result["pass@k"]["1"]
+        first = result["pass@k"].get("1")
+        if first is None:
+            self._console.warn(f"step {step}: no completion could be graded")
+            return result
         self._console.say(
             f"step {step}: pass@1 {100 * first['mean']:.1f} "
             f"[{100 * first['low']:.1f}, {100 * first['high']:.1f}] on {len(records)} "
@@ -101,7 +108,7 @@ class Evaluator:
 
     def result(self, name: str) -> dict[str, Any]:
         """A result on disk."""
-        return json.loads((self._run.eval / f"{name}.json").read_text())
+        return json.loads((self._run.eval / f"{name}.json").read_text("utf-8"))
 
     def print_result(self, result: dict[str, Any]) -> None:
         """One evaluation as a table: pass@k with intervals, and pass@1 by level."""
@@ -112,6 +119,7 @@ class Evaluator:
         rows += [
             (f"pass@1 of {level}", f"{100 * table['1']:.1f}", "", "")
             for level, table in result["by_level"].items()
+            if table
         ]
         title = f"{result['dataset']} at step {result['step']}; percent"
         self._console.table(("", "mean", "low", "high"), rows, title=title)
@@ -142,6 +150,8 @@ class Evaluator:
             f"{self.name}: {count} held-out problems x {n} samples; percent, with 95 % "
             "intervals over problems"
         )
+        if count < FEW:
+            title += f"; fewer than {FEW} problems: intervals too narrow to trust"
         summary = self._console.before_after_table(rows, title=title)
         level_rows = [
             (

@@ -19,7 +19,7 @@ def take_split(x: Array, *, index: int, count: int) -> Array:
 
 
 def split_batch(batch: TrainBatch, count: int) -> TrainBatch:
-    """All parts of `take_split`, stacked on a new leading axis, for `lax.scan`."""
+    """All parts of `take_split`, stacked on a new leading axis, to loop over."""
 
     def stack(x: Array) -> Array:
         if x.ndim == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -33,6 +34,7 @@ def announce(console: Console, config: Any, run: RunDirectory) -> None:
             f"Evaluation {' and '.join(plan)}: {e.problems or 'all'} held-out problems"
             f" x {e.samples} samples. Results go to {run.path}"
         )
+    console.say("The first wave and the first step take longer: they compile.")
     for note in run.notes:
         console.say(note)
 
@@ -68,7 +70,7 @@ def report_step(
     valid_BG = local_rows(seen.graded.valid_BG)
     levels: dict[str, list[float]] = {}
     for row, problem in enumerate(batch.problems):
-        total = levels.setdefault(problem.level, [0.0, 0.0])
+        total = levels.setdefault(problem.level or "all", [0.0, 0.0])
         total[0] += float(correct_BG[row].sum())
         total[1] += float(valid_BG[row].sum())
     by_level = {
@@ -133,3 +135,20 @@ def check_ungradable(values: Mapping[str, Any], step: int, limit: float) -> None
             f" verify.max_ungradable={limit}; the reasons are in rollouts/ (golds that"
             " do not parse, or verify.deadline_s too short)"
         )
+
+
+DIVERGED = 4  # exit code
+
+
+def check_finite(values: Mapping[str, Any], step: int) -> None:
+    """Raises UserError where the loss or the gradient is not a number.
+
+    It is called before the step's checkpoint is saved, so the last one stays good.
+    """
+    for name in ("loss", "grad_norm", "update_norm"):
+        if not math.isfinite(values[name] or 0.0):
+            raise UserError(
+                f"step {step}: {name} is {values[name]}: the run diverged. The last"
+                " checkpoint is from before; lower optim.learning_rate",
+                exit_code=DIVERGED,
+            )

@@ -87,6 +87,11 @@ class RunDirectory:
         """Writes summary.txt: the closing tables, as they were printed."""
         _write_whole(self.path / "summary.txt", [text])
 
+    def write_samples(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Writes eval/<name>.samples.jsonl, one object a completion."""
+        lines = (json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+        _write_whole(self.eval / f"{name}.samples.jsonl", lines)
+
     def read_metrics(self) -> list[dict[str, Any]]:
         """Returns the lines of metrics.jsonl, [] if there is none."""
         return read_jsonl(self.metrics) if self.metrics.exists() else []
@@ -196,10 +201,11 @@ def _settle(run: RunDirectory, config: dict[str, Any]) -> None:
                 f"version of {name}: {a} -> {b}"
                 for name, (a, b) in _differences(_read_json(known), found).items()
             ]
+    # First what makes the directory a run: a kill after it leaves one to resume.
+    write_json(run.path / "config.json", config)
+    write_json(known, found)
     for directory in (run.rollouts, run.checkpoints, run.eval):
         directory.mkdir(exist_ok=True)
-    write_json(known, found)
-    write_json(run.path / "config.json", config)
 
 
 def _refuse_changes(

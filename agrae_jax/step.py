@@ -2,7 +2,7 @@
 
     rollout = sample(params, prompts)          jitted prefill + decode, in waves
     graded  = verify(rollout, answers)         host, each process its own rows
-    batches = prepare(params, rollout, graded) jitted: advantages, weights
+    prepared = prepare(state, rollout, graded) jitted: advantages, weights
     state   = update(state, batch)             jitted, once per optimizer step
 
 Everything that a denominator or a statistic needs is fixed in `prepare`, over whole
@@ -185,8 +185,9 @@ def prepare(
             reward_BG=rows(inputs.reward_BG),
             stats=take(inputs.stats),
         )
-        # Credit and token masks see the whole optimizer batch, so that quantiles and
-        # means do not depend on how it is split later.
+        # Credit sees the whole optimizer batch, so that quantiles and means do not
+        # depend on how it is split later; exactly on-policy, log-probs are not known
+        # yet and read as zeros: a credit that wants them must name a need for them.
         fixed = batch.old_logprob_BGT
         ctx = token_context(batch, zeros if fixed is None else fixed, None)
         return dataclasses.replace(

@@ -21,6 +21,7 @@ from agrae_jax.metrics import JsonlWriter, finalize
 from agrae_jax.reporting import (
     Timer,
     announce,
+    check_finite,
     check_ungradable,
     report_step,
     rollout_rows,
@@ -53,7 +54,7 @@ def train(config: Any, workdir: str | Path) -> None:
     with jax.set_mesh(mesh), pool:
         model = build.build_model(config, mesh)
         method = build.build_method(config)
-        optimizer = build.build_optimizer(config)
+        optimizer = build.build_optimizer(config, method)
         encoded, dropped = build.encode_problems(
             config, build.build_problems(config, "train"), model.tokenizer
         )
@@ -75,8 +76,9 @@ def train(config: Any, workdir: str | Path) -> None:
         else:
             first = 0
             run.cut_back(0)
-        if first == 0 and config.eval.before:
-            evaluator.run(state.params, step=0)
+        every = config.eval.every
+        if config.eval.before if first == 0 else every and first % every == 0:
+            evaluator.run(state.params, step=first)  # read, if it is there already
 
         writer = JsonlWriter(run.metrics)
         with console.training(config.steps, done=first) as progress:
@@ -95,18 +97,20 @@ def train(config: Any, workdir: str | Path) -> None:
                 timer.stop()
                 values, summary = report_step(values, batch, seen, timer)
                 writer.write(step + 1, values)
-                every = config.log.rollouts_every
-                if every and (step + 1) % every == 0:
+                rollouts_every = config.log.rollouts_every
+                if rollouts_every and (step + 1) % rollouts_every == 0:
                     rows = rollout_rows(batch, seen, model.tokenizer.decode)
                     run.write_rollouts(step + 1, rows)
+                check_finite(values, step + 1)
                 check_ungradable(values, step + 1, config.verify.max_ungradable)
                 done = step + 1 == config.steps
                 if done or (step + 1) % config.checkpoint.every == 0:
+                    # For the reader of a checkpoint: the stream follows from the step.
                     epoch, index = stream.position(step + 1)
                     cursor = {"epoch": epoch, "index": index, "seed": config.seed}
                     checkpoints.save(step + 1, state, {"cursor": cursor})
                 progress.advance(summary)
-                if config.eval.every and (step + 1) % config.eval.every == 0:
+                if every and (step + 1) % every == 0:
                     evaluator.run(state.params, step=step + 1)
         writer.close()
         checkpoints.wait()

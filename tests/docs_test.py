@@ -50,7 +50,7 @@ def test_the_readme_begins_with_the_two_commands():
 
 def test_the_readme_method_is_a_method():
     text = (ROOT / "README.md").read_text()
-    (code,) = re.findall(r"```python\n(def make.*?)```", text, flags=re.S)
+    (code,) = re.findall(r"```python\n(import.*?def make.*?)```", text, flags=re.S)
     scope = {
         "Method": Method,
         "dataclasses": dataclasses,

@@ -35,7 +35,8 @@ def world(*overrides, devices=1):
     c = parsed.config
     mesh = build.build_mesh(c)
     model = build.build_model(c, mesh)
-    method, tx = build.build_method(c), build.build_optimizer(c)
+    method = build.build_method(c)
+    tx = build.build_optimizer(c, method)
     encoded, _ = build.encode_problems(
         c, build.build_problems(c, "train"), model.tokenizer
     )
@@ -92,7 +93,7 @@ def gradient_of(devices, micro_batches, *overrides, data=None):
         *overrides,
         devices=devices,
     )
-    spec = build.update_spec(c)
+    spec = build.update_spec(c, method)
     rollout, graded = data or fixed_rollout(vocab=model.policy.vocab_size)
     rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("fsdp"))
     bound = {"policy": model.policy, "method": method, "spec": spec}

@@ -129,8 +129,9 @@ def arrays(workdir):
     )
     c = parsed.config
     model = build.build_model(c, build.build_mesh(c))
-    tx = build.build_optimizer(c)
-    state, _ = build.build_state(model, build.build_method(c), tx)
+    method = build.build_method(c)
+    tx = build.build_optimizer(c, method)
+    state, _ = build.build_state(model, method, tx)
     checkpoints = Checkpoints(workdir / "checkpoints", keep=None)
     state, _ = checkpoints.restore(c.steps, build.abstract(state))
     checkpoints.close()

@@ -12,10 +12,11 @@ training that the success rate of the whole rollout batch shows:
     group level:   A <- A * min(1, omega / alpha)     where A > 0           (13)
 
 A weak policy learns from easy prompts and hardly reinforces what it already found,
-which leaves room to explore; a strong one learns from hard prompts, symmetrically.
+which leaves room to explore; a strong one learns from hard prompts, both signs whole.
 
 The authors' released code divides the easy term by 1 - sqrt(p) instead
-(`easy="one_minus_sqrt"`) and takes the sample deviation (`ddof=1`).
+(`easy="one_minus_sqrt"`) and takes the sample deviation (`ddof=1`); the default,
+`easy="sqrt1mp"`, is the paper's square root of 1 - p.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 
+from agrae_jax.errors import UserError
 from agrae_jax.methods import check_positive, choose, resolve
 from agrae_jax.rl import shapers
 from agrae_jax.types import Method, ShaperFn
@@ -40,9 +42,12 @@ def make(
     """Returns A-GRAE on the advantages of `base`, which is any other method's name.
 
     `alpha` > 0 is the success rate from which positive advantages are left whole: 1
-    for MATH, 0.5 for the paper's other data. Sample level alone stays zero-sum.
+    for MATH, 0.5 for the paper's other data. Sample level alone stays zero-sum. `ddof`
+    replaces the base's own; the base's other keywords keep their defaults.
     """
     check_positive("alpha", alpha)
+    if base == "a_grae":
+        raise UserError("method.kwargs.base = 'a_grae' would apply both levels twice")
     under = resolve(base)
     levels: list[ShaperFn] = []
     if sample_level:

@@ -203,5 +203,10 @@ def test_shaped_rewards_leave_p_and_omega_to_correctness():
     np.testing.assert_allclose(found, advantages(), rtol=5e-6, atol=5e-6)
 
 
+def test_its_own_levels_are_not_applied_twice():
+    with pytest.raises(UserError, match="twice"):
+        methods.resolve("a_grae", base="a_grae")
+
+
 if __name__ == "__main__":
     raise SystemExit(pytest.main([__file__]))
