@@ -56,7 +56,7 @@ def test_a_run_leaves_a_whole_run_directory(smoke):
     assert config["method"]["kwargs"]["alpha"] == 1.0
     assert [line["step"] for line in read_jsonl(workdir / "metrics.jsonl")] == [1, 2, 3]
     rows = (workdir / "rollouts" / "step_000001.jsonl").read_text().splitlines()
-    assert len(rows) == 16
+    assert len(rows) == 4 * 8
     assert {"completion", "reward", "advantage", "outcome"} <= json.loads(
         rows[0]
     ).keys()
