@@ -1,5 +1,7 @@
 """The real model against transformers, which reads the same .gguf file by itself."""
 
+import copy
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -65,8 +67,7 @@ def test_logits_by_the_float64_rule(pair, text, measured):
     ids = torch.tensor(text.astype(np.int64))
     with torch.no_grad():
         theirs = model(ids).logits.double().numpy()[:, :-1]
-        exact = model.double()(ids).logits.numpy()[:, :-1]
-        model.float()
+        exact = copy.deepcopy(model).double()(ids).logits.numpy()[:, :-1]
     error, their_error = np.abs(ours - exact).max(), np.abs(theirs - exact).max()
     measured["smollm2 logits, ours to float64"] = float(error)
     measured["smollm2 logits, transformers' to float64"] = float(their_error)
