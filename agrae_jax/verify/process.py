@@ -56,8 +56,9 @@ class Worker:
     def __init__(self, memory_bytes: int):
         self.served = 0
         self._rest = b""
+        numbers = [str(memory_bytes), str(os.getpid())]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "agrae_jax.verify.worker", str(memory_bytes)],
+            [sys.executable, "-m", "agrae_jax.verify.worker", *numbers],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

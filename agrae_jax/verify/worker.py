@@ -27,7 +27,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
     os.dup2(2, 1)  # a stray print must not look like a reply
     limit(int(sys.argv[1]) if len(sys.argv) > 1 else MEMORY_BYTES)
-    _end_with_parent()
+    _end_with_parent(int(sys.argv[2]) if len(sys.argv) > 2 else os.getppid())
     symbolic.mp()  # imported now, so that no item pays for it
     replies.write(json.dumps(["ready", "jax" in sys.modules]) + "\n")
     for line in sys.stdin.buffer:
@@ -68,8 +68,8 @@ def limit(memory_bytes: int) -> None:
             resource.setrlimit(what, (value, value))
 
 
-def _end_with_parent() -> None:
-    parent = os.getppid()
+def _end_with_parent(parent: int) -> None:
+    """`parent` is told, not asked: it may have died before this process got here."""
 
     def watch() -> None:
         while os.getppid() == parent:

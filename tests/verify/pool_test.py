@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -140,6 +142,21 @@ def test_a_worker_holds_no_jax():
         worker.kill()
     assert "agrae_jax.verify.symbolic" in modules
     assert not [m for m in modules if m == "jax" or m.startswith(("jax.", "jaxlib"))]
+
+
+def test_a_worker_whose_parent_died_before_it_started_ends():
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    command = [sys.executable, "-m", "agrae_jax.verify.worker", "2147483648"]
+    command.append(str(dead.pid))
+    orphan = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=process.environment(),
+    )
+    assert orphan.wait(timeout=60) == 1  # though its input stays open
+    orphan.communicate()
 
 
 if __name__ == "__main__":
