@@ -110,7 +110,9 @@ def summarize(records: Sequence[Record]) -> dict[str, Any]:
         mean, low, high = bootstrap_mean(values)
         return {"mean": mean, "low": low, "high": high}
 
-    total = lambda key: sum(r[key] for r in records)  # noqa: E731
+    def total(key: str) -> float:
+        return sum(r[key] for r in records)
+
     levels = sorted({r["level"] for r in records}, key=str)
     by_level = {
         level: {

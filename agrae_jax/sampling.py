@@ -156,7 +156,10 @@ def _row_keys(seed: Array, draw_B: Array, samples: int) -> Array:
 
 def _uniform(keys_BG: Array, index: Array | int) -> Array:
     """One number in [0, 1) a sample, folded from its key and the token index."""
-    one = lambda key: jax.random.uniform(jax.random.fold_in(key, index))  # noqa: E731
+
+    def one(key: Array) -> Array:
+        return jax.random.uniform(jax.random.fold_in(key, index))
+
     return jax.vmap(jax.vmap(one))(keys_BG)
 
 
@@ -191,7 +194,10 @@ def draw_token(
     running = jnp.cumsum(sums, -1)
     target = uniform_X * running[..., -1]
     block = jnp.minimum((running <= target[..., None]).sum(-1), blocks - 1)
-    pick = lambda x: jnp.take_along_axis(x, block[..., None], -1)[..., 0]  # noqa: E731
+
+    def pick(x: Array) -> Array:
+        return jnp.take_along_axis(x, block[..., None], -1)[..., 0]
+
     rest = target - (pick(running) - pick(sums))
     inside = jnp.take_along_axis(by_block, block[..., None, None], -2)[..., 0, :]
     offset = (jnp.cumsum(inside, -1) <= rest[..., None]).sum(-1)
@@ -231,7 +237,10 @@ def truncate(weight_XV: Array, *, top_k: int, top_p: float) -> Array:
         weight_XV = jnp.where(weight_XV >= level[..., None], weight_XV, 0.0)
     if top_p < 1.0:
         mass = top_p * weight_XV.sum(-1)
-        kept_mass = lambda keep: jnp.where(keep, weight_XV, 0.0).sum(-1)  # noqa: E731
+
+        def kept_mass(keep: Array) -> Array:
+            return jnp.where(keep, weight_XV, 0.0).sum(-1)
+
         level = threshold(weight_XV, lambda keep: kept_mass(keep) >= mass)
         weight_XV = jnp.where(weight_XV >= level[..., None], weight_XV, 0.0)
     return weight_XV
