@@ -35,6 +35,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--field", default="answer", help="field of the gold")
     parser.add_argument("--out", metavar="FILE", help="JSON lines to write")
     parser.add_argument("--verifier", default="math", help="see docs/verifier.md")
+    parser.add_argument("--kwargs", default="{}", help="JSON, of the verifier")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--deadline_s", type=float, default=5.0)
     args = parser.parse_args(argv)
@@ -55,8 +56,13 @@ def main(argv: list[str]) -> int:
                 print(json.dumps(row))
         return 0
     rows = cases.read(args.cases, "gold", "response")
-    verifiers.resolve(args.verifier)  # an unknown name is said here, not by a worker
-    with Pool(args.workers, args.deadline_s, verifier=args.verifier) as pool:
+    try:
+        kwargs = dict(json.loads(args.kwargs))
+    except (ValueError, TypeError) as error:
+        raise UserError(f"--kwargs={args.kwargs} is no JSON object") from error
+    verifiers.resolve(args.verifier, **kwargs)  # said here, not by a worker
+    pool = Pool(args.workers, args.deadline_s, verifier=args.verifier, kwargs=kwargs)
+    with pool:
         verdicts, seconds = cases.grade(rows, pool)
     out = [cases.record(r, v) for r, v in zip(rows, verdicts, strict=True)]
     _write(args.out, out)

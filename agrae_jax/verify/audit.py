@@ -38,10 +38,10 @@ def gold(row_id: Any, answer: str, solution: str | None) -> Row | None:
 
 def _meaning(boxed: str, answer: str) -> tuple[str, str, str]:
     """Equal if either is the other's answer: a solution may box one value twice."""
-    first = grading.quick(boxed, answer) or grading.decide(boxed, answer)
+    first = grading.judge(boxed, answer)
     if first[0] == CORRECT:
         return first
-    second = grading.quick(answer, boxed) or grading.decide(answer, boxed)
+    second = grading.judge(answer, boxed)
     return second if second[0] == CORRECT else first
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from agrae_jax.verify import compare, normalize, numbers, parse, trees, words
 from agrae_jax.verify.exact import Work
 from agrae_jax.verify.extract import extract
+from agrae_jax.verify.rounding import rounded
 from agrae_jax.verify.types import (
     CORRECT,
     UNGRADABLE,
@@ -24,14 +25,28 @@ Node = tuple[Any, ...]
 Decision = tuple[str, str, str]  # outcome, rule, reason
 
 
-def grade(text: str, gold: str, *, strict: bool = True) -> Verdict:
-    """Grades one completion in this process; see docs/verifier.md for the rules."""
+def grade(text: str, gold: str, *, strict: bool = True, rounding: int = 0) -> Verdict:
+    """Grades one completion in this process; see docs/verifier.md for the rules.
+
+    `strict=False` takes the last number of a text without a marked answer.
+    `rounding` > 0 also takes decimals of so many significant digits or more that are
+    correctly rounded.
+    """
     start = time.perf_counter()
     found = extract(text, strict=strict)
     answer = found.answer if found else None
-    outcome, rule, reason = quick(gold, answer) or decide(gold, answer or "")
+    outcome, rule, reason = judge(gold, answer, rounding)
     ms = (time.perf_counter() - start) * 1e3
     return Verdict(outcome, answer, found.span if found else None, rule, reason, ms)
+
+
+def judge(gold: str, answer: str | None, rounding: int = 0) -> Decision:
+    """Decides a gold and an extracted answer, None where there was none."""
+    decision = quick(gold, answer) or decide(gold, answer or "")
+    if rounding and answer is not None and decision[0] == WRONG:
+        if decision[1] in _ROUNDABLE and rounded(gold, answer, rounding):
+            return CORRECT, "rounding", "equal after rounding"
+    return decision
 
 
 def quick(gold: str, answer: str | None) -> Decision | None:
@@ -141,6 +156,7 @@ def _mathematics(gold: str, answer: str) -> Decision:
     return WRONG, rule, reason
 
 
+_ROUNDABLE = frozenset(("number", "digits", "value"))
 _RULES = {
     NotUnderstood: "not understood",
     Undefined: "undefined",

@@ -14,7 +14,9 @@ import concurrent.futures
 import queue
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from agrae_jax.verify import grade as grading
 from agrae_jax.verify.extract import extract
@@ -61,8 +63,8 @@ class _Part:
 class Pool:
     """Worker processes that grade.
 
-    `deadline_s` bounds the processor time of one item. `verifier` is a name that
-    `verifiers.resolve` knows. `known` are verdicts of an earlier run, as
+    `deadline_s` bounds the processor time of one item. `verifier` and `kwargs` are
+    what `verifiers.resolve` takes. `known` are verdicts of an earlier run, as
     `deadline_hits()` gave them, so that a resumed run repeats its verdicts.
     """
 
@@ -72,12 +74,18 @@ class Pool:
         deadline_s: float = 5.0,
         *,
         verifier: str = "math",
-        strict: bool = True,
+        kwargs: Mapping[str, Any] = MappingProxyType({}),
         cache: int = 100_000,
         memory_bytes: int = 2 << 30,
         known: Iterable[Sequence[str]] = (),
     ):
-        self._deadline, self._verifier, self._strict = deadline_s, verifier, strict
+        self._deadline, self._verifier, self._kwargs = (
+            deadline_s,
+            verifier,
+            dict(kwargs),
+        )
+        self._strict = self._kwargs.get("strict", True)
+        self._rounding = self._kwargs.get("rounding", 0)
         self._memory, self._size = memory_bytes, max(1, workers)
         self._jobs: queue.SimpleQueue = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -127,7 +135,7 @@ class Pool:
         found = extract(text, strict=self._strict)
         answer = found.answer if found else None
         decision = grading.quick(gold, answer)
-        if decision is None:
+        if decision is None or (self._rounding and decision[1] == "number"):
             assert answer is not None
             return _Part(found, self._job(gold, answer))
         ms = (time.perf_counter() - start) * 1e3
@@ -170,7 +178,7 @@ class Pool:
                     worker = self._replace(worker)
                 elif not worker.alive():
                     worker = self._replace(worker)
-                verdict = worker.ask(self._sent(), pair[1], pair[0], self._deadline)
+                verdict = self._asked(worker, pair)
                 if verdict.rule == "memory":  # what the item left goes with the process
                     worker.kill()
             except Late as late:
@@ -196,8 +204,12 @@ class Pool:
                 self._pending.discard(future)
                 future.set_result(verdict)
 
-    def _sent(self) -> str:
-        return "answer" if self._verifier == "math" else self._verifier
+    def _asked(self, worker: Worker, pair: Pair) -> Verdict:
+        gold, text = pair
+        name, kwargs = self._verifier, self._kwargs
+        if name == "math":  # the answer was found here already
+            name, kwargs = "answer", {"rounding": self._rounding}
+        return worker.ask(name, text, gold, self._deadline, kwargs)
 
     def _replace(self, worker: Worker | None) -> Worker:
         if worker is not None:

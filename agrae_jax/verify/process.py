@@ -10,12 +10,16 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 from agrae_jax.verify.types import Verdict
 
 _START_S = 120.0
 _WALL_FACTOR = 20.0
 _TICK_S = 0.05
+_NO_KWARGS: Mapping[str, Any] = MappingProxyType({})
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "SYSTEMROOT")
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -80,12 +84,19 @@ class Worker:
         """The process id."""
         return self._process.pid
 
-    def ask(self, verifier: str, text: str, gold: str, deadline_s: float) -> Verdict:
+    def ask(
+        self,
+        verifier: str,
+        text: str,
+        gold: str,
+        deadline_s: float,
+        kwargs: Mapping[str, Any] = _NO_KWARGS,
+    ) -> Verdict:
         """Grades one item; raises Late or Died, after which the worker is gone."""
         self.served += 1
-        reply = self.request([self.served, verifier, text, gold], deadline_s)
-        _, outcome, answer, span, rule, reason, ms = reply
-        return Verdict(outcome, answer, tuple(span) if span else None, rule, reason, ms)
+        message = [self.served, verifier, dict(kwargs), text, gold]
+        _, outcome, answer, span, *rest = self.request(message, deadline_s)
+        return Verdict(outcome, answer, tuple(span) if span else None, *rest)
 
     def request(self, message: list, deadline_s: float) -> list:
         """Sends one message and returns its reply."""

@@ -27,7 +27,8 @@ class Verdict:
     `outcome` is "correct", "wrong" or "ungradable"; the last one means that no
     answer would have been gradable fairly (gold not understood, deadline hit, worker
     died) and the sample has to leave the statistics. `rule` names what decided,
-    `reason` says why in a few words, `ms` is the time spent on it.
+    `reason` says why in a few words, `ms` is the time spent on it. `format_ok` is
+    None where the verifier asks for no format but an answer that can be found.
     """
 
     outcome: str
@@ -36,6 +37,7 @@ class Verdict:
     rule: str
     reason: str
     ms: float
+    format_ok: bool | None = None
 
     @property
     def correct(self) -> bool:

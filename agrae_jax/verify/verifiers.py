@@ -1,23 +1,27 @@
 """The verifiers by name, all `(text, reference) -> Verdict`.
 
 "math" is the full grader, "gsm8k" compares the number after `####`, "choice" an
-option letter, "geo3k" asks for `<think>..</think>..\\boxed{..}`, and
-"python:package.module.function" calls that function with the same two strings. Such
-a function returns a Verdict, or a bool.
+option letter, "geo3k" asks for `<think>..</think>..\\boxed{..}`, "reasoning_gym" has
+the scorers of that package, and "package.module:function" calls that function with the
+same two strings. Such a function returns a Verdict, or a bool. Keyword arguments come
+from `verify.kwargs`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
+import inspect
 import re
 import time
 from collections.abc import Callable
+from typing import Any
 
 from agrae_jax.errors import UserError
-from agrae_jax.verify import numbers, symbolic, words
+from agrae_jax.verify import gym, numbers, symbolic, words
 from agrae_jax.verify.extract import extract
-from agrae_jax.verify.grade import decide, grade, quick
+from agrae_jax.verify.grade import grade, judge
 from agrae_jax.verify.types import CORRECT, UNGRADABLE, WRONG, Extracted, Verdict
 
 Verifier = Callable[[str, str], Verdict]
@@ -25,23 +29,53 @@ Verifier = Callable[[str, str], Verdict]
 _HASHES = re.compile(r"(?:####|^A:)[ \t]*([^\n]*)", re.M)
 
 
+def resolve(name: str, **kwargs: Any) -> Verifier:
+    """Returns the verifier of a name with its keyword arguments.
+
+    Raises UserError for an unknown name or keyword.
+    """
+    known = arguments(name)
+    for key in kwargs:
+        if key not in known:
+            raise UserError(
+                f"verify.kwargs.{key} is unknown to the verifier {name!r}: it takes "
+                f"{', '.join(known) or 'none'}"
+            )
+    return functools.partial(_function(name), **kwargs)
+
+
+def arguments(name: str) -> dict[str, Any]:
+    """The keyword arguments of a verifier and their defaults, for `verify.kwargs`.
+
+    Raises UserError for a verifier that is unknown or cannot be loaded.
+    """
+    if name == "reasoning_gym":
+        gym.available()
+    parameters = list(inspect.signature(_function(name)).parameters.values())
+    if len(parameters) < 2 or any(p.default is p.empty for p in parameters[2:]):
+        raise UserError(
+            f"verify.verifier={name} must take (text, reference) and keyword arguments "
+            "with defaults"
+        )
+    return {p.name: p.default for p in parameters[2:]}
+
+
 @functools.lru_cache(maxsize=64)
-def resolve(name: str) -> Verifier:
-    """Returns the verifier of a name; raises UserError for an unknown one."""
-    if name.startswith("python:"):
-        return _from_path(name.removeprefix("python:"))
+def _function(name: str) -> Verifier:
+    if ":" in name:
+        return _from_path(name)
     if name not in _NAMED:
         raise UserError(
             f"verify.verifier={name!r} is unknown: use one of "
-            f"{', '.join(_NAMED)} or python:package.module.function"
+            f"{', '.join(_CHOICES)} or package.module:function"
         )
     return _NAMED[name]
 
 
-def given(text: str, reference: str) -> Verdict:
+def given(text: str, reference: str, *, rounding: int = 0) -> Verdict:
     """As "math", for a text that is the extracted answer already."""
     start = time.perf_counter()
-    outcome, rule, reason = quick(reference, text) or decide(reference, text)
+    outcome, rule, reason = judge(reference, text, rounding)
     ms = (time.perf_counter() - start) * 1e3
     return Verdict(outcome, None, None, rule, reason, ms)
 
@@ -87,21 +121,12 @@ def geo3k_format(text: str) -> bool:
 
 
 def geo3k(text: str, reference: str) -> Verdict:
-    """Accuracy of Geometry3K; `reason` tells whether the format was right.
+    """Accuracy as `math` has it, and the format of Geometry3K.
 
-    The reward of that task is 0.9 * accuracy + 0.1 * format (methods.md 5.3 row 9);
-    `Verdict.rule` is "geo3k+format" or "geo3k".
+    A-GRAE trains that task on 0.9 * accuracy + 0.1 * format (its paper prints the
+    weights the other way round): `verify.format_weight=0.1`.
     """
-    verdict = grade(text, reference)
-    rule = "geo3k+format" if geo3k_format(text) else "geo3k"
-    return Verdict(
-        verdict.outcome, verdict.answer, verdict.span, rule, verdict.reason, verdict.ms
-    )
-
-
-def geo3k_reward(verdict: Verdict) -> float:
-    """0.9 * accuracy + 0.1 * format of a `geo3k` verdict."""
-    return 0.9 * verdict.correct + 0.1 * (verdict.rule == "geo3k+format")
+    return dataclasses.replace(grade(text, reference), format_ok=geo3k_format(text))
 
 
 def math_verify(text: str, reference: str) -> Verdict:
@@ -136,17 +161,20 @@ def _decided(
 
 
 def _from_path(path: str) -> Verifier:
-    module, _, name = path.rpartition(".")
+    module, _, name = path.partition(":")
     try:
         function = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # whatever the module does when it is imported
         raise UserError(
-            f"verify.verifier=python:{path} cannot be loaded: {error}"
-        ) from (error)
+            f"verify.verifier={path} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    if not callable(function):
+        raise UserError(f"verify.verifier={path} is no function")
 
-    def call(text: str, reference: str) -> Verdict:
+    @functools.wraps(function)
+    def call(text: str, reference: str, **kwargs: Any) -> Verdict:
         start = time.perf_counter()
-        result = function(text, reference)
+        result = function(text, reference, **kwargs)
         if isinstance(result, Verdict):
             return result
         if not isinstance(result, bool):
@@ -164,4 +192,6 @@ _NAMED: dict[str, Verifier] = {
     "gsm8k": gsm8k,
     "choice": choice,
     "geo3k": geo3k,
+    "reasoning_gym": gym.reasoning_gym,
 }
+_CHOICES = [name for name in _NAMED if name != "answer"]

@@ -1,8 +1,8 @@
 """A grader process: `python -m agrae_jax.verify.worker`, one JSON line per item.
 
-Reads `[number, verifier, text, gold]` and answers `[number, outcome, answer, span,
-rule, reason, ms]`. It imports no jax, sees no accelerator, may not write files, and
-ends when its parent does.
+Reads `[number, verifier, kwargs, text, gold]` and answers `[number, outcome, answer,
+span, rule, reason, ms, format_ok]`. It imports no jax, sees no accelerator, may not
+write files, and ends when its parent does.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import resource
 import sys
 import threading
 import time
+from typing import Any
 
 from agrae_jax.verify import grade, symbolic, verifiers
 from agrae_jax.verify.types import UNGRADABLE, Verdict
@@ -31,21 +32,21 @@ def main() -> None:
     symbolic.mp()  # imported now, so that no item pays for it
     replies.write(json.dumps(["ready", "jax" in sys.modules]) + "\n")
     for line in sys.stdin.buffer:
-        number, verifier, text, gold = json.loads(line)
+        number, verifier, kwargs, text, gold = json.loads(line)
         if verifier == "modules":  # asked by a test
             replies.write(json.dumps([number, sorted(sys.modules)]) + "\n")
             continue
-        verdict = serve(verifier, text, gold)
+        verdict = serve(verifier, text, gold, kwargs)
         reply = [number, verdict.outcome, verdict.answer, verdict.span, verdict.rule,
-                 verdict.reason, verdict.ms]  # fmt: skip
+                 verdict.reason, verdict.ms, verdict.format_ok]  # fmt: skip
         replies.write(json.dumps(reply) + "\n")
 
 
-def serve(verifier: str, text: str, gold: str) -> Verdict:
+def serve(verifier: str, text: str, gold: str, kwargs: dict[str, Any]) -> Verdict:
     """Grades one item; whatever goes wrong in it is an ungradable verdict."""
     start = time.perf_counter()
     try:
-        return verifiers.resolve(verifier)(text, gold)
+        return verifiers.resolve(verifier, **kwargs)(text, gold)
     except MemoryError:
         outcome, rule, reason = UNGRADABLE, "memory", "out of memory"
     except Exception as error:  # a verifier's own fault is never a wrong answer

@@ -13,7 +13,7 @@ from agrae_jax.verify import process
 from agrae_jax.verify.pool import Pool
 from agrae_jax.verify.process import Worker
 
-HANG = "python:tests.verify.doubles.hang"
+HANG = "tests.verify.doubles:hang"
 
 
 def outcomes(verdicts):
@@ -137,7 +137,7 @@ def test_a_worker_holds_no_jax():
     worker = Worker(2 << 30)
     try:
         worker.ask("math", "\\boxed{\\sin(2x)}", "2\\sin x\\cos x", 20)
-        modules = worker.request([7, "modules", "", ""], 20)[1]
+        modules = worker.request([7, "modules", {}, "", ""], 20)[1]
     finally:
         worker.kill()
     assert "agrae_jax.verify.symbolic" in modules
