@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,12 +14,14 @@ from agrae_jax import methods, sampling, sharding, step
 from agrae_jax.build_model import Model as Model
 from agrae_jax.build_model import build_mesh as build_mesh
 from agrae_jax.build_model import build_model as build_model
+from agrae_jax.build_model import prompt_options
 from agrae_jax.data import batches, datasets, templates
 from agrae_jax.data.problem import Problem
 from agrae_jax.distributed import global_rows
 from agrae_jax.errors import UserError
-from agrae_jax.grading import GradeFn, verify
+from agrae_jax.grading import DecodeFn, GradeFn, verify
 from agrae_jax.optim import make_optimizer, state_shardings
+from agrae_jax.rl import rewards
 from agrae_jax.types import Method, Params, PromptBatch, Rollout, TrainState
 
 EVAL_SEED = 1 << 20  # added to the seed: evaluation never shares noise with training
@@ -26,7 +30,12 @@ EVAL_SEED = 1 << 20  # added to the seed: evaluation never shares noise with tra
 def build_method(config: Any) -> Method:
     """The method with its arguments and the loss settings that override it."""
     method = methods.resolve(config.method.name, **dict(config.method.kwargs))
-    return methods.override(method, **dict(config.loss))
+    method = methods.override(method, **dict(config.loss))
+    weight = config.verify.format_weight
+    if not weight:
+        return method
+    reward = functools.partial(rewards.with_format, reward=method.reward, weight=weight)
+    return dataclasses.replace(method, reward=reward)
 
 
 def build_problems(config: Any, split: str) -> list[Problem]:
@@ -44,17 +53,18 @@ def build_problems(config: Any, split: str) -> list[Problem]:
 
 
 def encode_problems(
-    config: Any, problems: list[Problem], tokenizer: templates.Tokenizer
+    config: Any, problems: list[Problem], model: Model
 ) -> tuple[list[batches.Encoded], int]:
     """Prompts by the config's template; and how many were too long."""
     render = functools.partial(
-        templates.encode_prompt,
-        template=config.data.template,
-        system=config.data.system,
-        examples=tuple(map(tuple, config.data.examples)),
-        tokenizer=tokenizer,
+        templates.encode_prompt, tokenizer=model.tokenizer, **prompt_options(config)
     )
-    return batches.encode(problems, render, max_tokens=config.data.max_prompt_tokens)
+    return batches.encode(
+        problems,
+        render,
+        max_tokens=config.data.max_prompt_tokens,
+        prefix=model.policy.prefix,
+    )
 
 
 def train_spec(config: Any, tokenizer: templates.Tokenizer) -> sampling.SampleSpec:
@@ -83,7 +93,14 @@ def eval_spec(config: Any, tokenizer: templates.Tokenizer) -> sampling.SampleSpe
     )
 
 
-def build_sampler(model: Model, spec: sampling.SampleSpec, *, seed: int, wave: int):
+def build_sampler(
+    model: Model,
+    spec: sampling.SampleSpec,
+    *,
+    seed: int,
+    wave: int,
+    on_wave: Callable[[Rollout], None] | None = None,
+):
     """A (params, host prompts) -> Rollout that samples `wave` groups at a time."""
     rows = sharding.batch_sharding(model.mesh)
     sampler = sampling.make_sampler(model.policy, spec, out_shardings=rows)
@@ -92,7 +109,12 @@ def build_sampler(model: Model, spec: sampling.SampleSpec, *, seed: int, wave: i
     def run(params: Params, prompts: PromptBatch) -> Rollout:
         prompts = global_rows(prompts, rows)
         return sampling.sample(
-            to_sample(params), prompts, jnp.int32(seed), wave=wave, sampler=sampler
+            to_sample(params),
+            prompts,
+            jnp.int32(seed),
+            wave=wave,
+            sampler=sampler,
+            on_wave=on_wave,
         )
 
     run.jitted = sampler  # pyright: ignore[reportFunctionMemberAccess]
@@ -148,9 +170,18 @@ def update_spec(config: Any, method: Method) -> step.UpdateSpec:
 
 
 def build_step(
-    config: Any, model: Model, method: Method, tx: Any, shardings: Any, grade: GradeFn
+    config: Any,
+    model: Model,
+    method: Method,
+    tx: Any,
+    shardings: Any,
+    grade: GradeFn,
+    *,
+    decode: DecodeFn | None = None,
+    on_wave: Callable[[Rollout], None] | None = None,
 ) -> step.StepFns:
     """The four functions of a step, jitted, with the state's layout pinned."""
+    decode = decode or model.tokenizer.decode
     spec = update_spec(config, method)
     bound = {"policy": model.policy, "method": method, "spec": spec}
     return step.StepFns(
@@ -159,8 +190,9 @@ def build_step(
             train_spec(config, model.tokenizer),
             seed=config.seed,
             wave=config.rollout.wave,
+            on_wave=on_wave,
         ),
-        verify=functools.partial(verify, decode=model.tokenizer.decode, grade=grade),
+        verify=functools.partial(verify, decode=decode, grade=grade),
         prepare=jax.jit(functools.partial(step.prepare, **bound)),
         update=jax.jit(
             functools.partial(step.update, tx=tx, **bound),

@@ -71,12 +71,16 @@ def build_model(config: Any, mesh: jax.sharding.Mesh, *, weights: bool = True) -
         "remat": c.remat,
         "attention_block": c.attention_block,
     }
-    if c.path.startswith("random:"):
-        tokenizer = templates.tiny()
+    random = c.path.startswith("random:")
+    tokenizer = templates.tiny() if random else load_tokenizer(c.path)
+    if c.share_prefix:
+        options["prefix"] = templates.shared_prefix(
+            tokenizer=tokenizer, **prompt_options(config)
+        )
+    if random:
         kwargs = {"vocab_size": tokenizer.vocab_size, **dict(c.kwargs)}
         policy = models.random(c.path.removeprefix("random:"), kwargs, **options)
     else:
-        tokenizer = load_tokenizer(c.path)
         policy, _ = models.load_policy(c.path, **options)
     if tokenizer.vocab_size > policy.vocab_size:
         raise UserError(
@@ -91,12 +95,21 @@ def build_model(config: Any, mesh: jax.sharding.Mesh, *, weights: bool = True) -
             shapes,
             shardings,
         )
-    elif c.path.startswith("random:"):
+    elif random:
         init = jax.jit(policy.init, out_shardings=shardings)
         params = init(jax.random.key(config.seed))
     else:
         params = jax.device_put(models.load_params(c.path, policy), shardings)
     return Model(policy, params, shardings, tokenizer, mesh, c.dtype)
+
+
+def prompt_options(config: Any) -> dict[str, Any]:
+    """How a question becomes a prompt: the options of `templates.encode_prompt`."""
+    return {
+        "template": config.data.template,
+        "system": config.data.system,
+        "examples": tuple(map(tuple, config.data.examples)),
+    }
 
 
 def load_tokenizer(path: str) -> templates.Tokenizer:

@@ -9,7 +9,7 @@ from typing import Any
 from agrae_jax import build
 from agrae_jax.console import BeforeAfter, Console, duration
 from agrae_jax.data.batches import eval_batches
-from agrae_jax.evaluation import compare, evaluate_batches, summarize
+from agrae_jax.evaluation import compare, evaluate_batches, pass_table, summarize
 from agrae_jax.grading import GradeFn
 from agrae_jax.run_directory import RunDirectory
 
@@ -38,9 +38,7 @@ class Evaluator:
         )
         # Read now: a broken test set must not be found after hours of training.
         problems = build.build_problems(config, "test")
-        self._encoded, dropped = build.encode_problems(
-            config, problems, model.tokenizer
-        )
+        self._encoded, dropped = build.encode_problems(config, problems, model)
         if dropped:
             console.warn(
                 f"{dropped} test prompts longer than data.max_prompt_tokens left out"
@@ -55,9 +53,9 @@ class Evaluator:
         A result that is already there is read, not made again, unless `again`.
         """
         name = name or f"{self.name}_step_{step:06d}"
-        if not again and (self._run.eval / f"{name}.json").exists():
+        if not again and (there := self.result(name)) is not None:
             self._console.say(f"evaluation {name} is there already")
-            return self.result(name)
+            return there
         started = time.monotonic()
         encoded = self._encoded
         title = f"evaluation at step {step}"
@@ -106,9 +104,21 @@ class Evaluator:
         )
         return result
 
-    def result(self, name: str) -> dict[str, Any]:
-        """A result on disk."""
-        return json.loads((self._run.eval / f"{name}.json").read_text("utf-8"))
+    def result(self, name: str) -> dict[str, Any] | None:
+        """A result on disk; None if there is none or, with a warning, it is damaged."""
+        path = self._run.eval / f"{name}.json"
+        try:
+            found = json.loads(path.read_text("utf-8"))
+            if pass_table(found["records"]).keys() != found["pass@k"].keys():
+                raise ValueError("pass@k does not fit the records")
+            return found
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            self._console.warn(
+                f"{path} is damaged ({type(error).__name__}: {error}): it is not used"
+            )
+            return None
 
     def print_result(self, result: dict[str, Any]) -> None:
         """One evaluation as a table: pass@k with intervals, and pass@1 by level."""
@@ -127,9 +137,9 @@ class Evaluator:
     def print_comparison(self) -> None:
         """Before and after side by side, with paired differences over questions."""
         names = [f"{self.name}_step_{s:06d}" for s in (0, self._config.steps)]
-        if not all((self._run.eval / f"{n}.json").exists() for n in names):
-            return
         before, after = map(self.result, names)
+        if before is None or after is None:
+            return
         differences = compare(before["records"], after["records"])
         estimate = lambda x: (x["mean"], x["low"], x["high"])  # noqa: E731
         self._run.write_evaluation(

@@ -6,6 +6,7 @@ Read this file, then `step.py`, `rl/loss.py` and `methods/a_grae.py`.
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.console import Console
 from agrae_jax.data.batches import Stream
 from agrae_jax.evaluator import Evaluator
+from agrae_jax.grader import Grader
+from agrae_jax.grading import ahead, remembering
 from agrae_jax.metrics import JsonlWriter, finalize
 from agrae_jax.reporting import (
     Timer,
@@ -27,7 +30,6 @@ from agrae_jax.reporting import (
     rollout_rows,
 )
 from agrae_jax.step import rlvr_step
-from agrae_jax.verify.pool import Pool
 
 
 def main(argv: list[str]) -> int:
@@ -50,13 +52,12 @@ def train(config: Any, workdir: str | Path) -> None:
     checkpoints = Checkpoints(
         run.checkpoints, keep=config.checkpoint.keep, say=console.warn
     )
-    pool = Pool(workers=config.verify.workers, deadline_s=config.verify.deadline_s)
-    with jax.set_mesh(mesh), pool:
+    with jax.set_mesh(mesh), Grader(config, run) as grader:
         model = build.build_model(config, mesh)
         method = build.build_method(config)
         optimizer = build.build_optimizer(config, method)
         encoded, dropped = build.encode_problems(
-            config, build.build_problems(config, "train"), model.tokenizer
+            config, build.build_problems(config, "train"), model
         )
         if dropped:
             console.warn(
@@ -64,8 +65,22 @@ def train(config: Any, workdir: str | Path) -> None:
             )
         stream = Stream(encoded, seed=config.seed, batch=config.rollout.prompts)
         state, shardings = build.build_state(model, method, optimizer)
-        fns = build.build_step(config, model, method, optimizer, shardings, pool.grade)
-        evaluator = Evaluator(config, model, run, console, pool.grade)
+        completions = config.rollout.prompts * config.rollout.samples
+        decode = remembering(model.tokenizer.decode, completions)
+        answers = {item.problem.id: item.problem.answer for item in encoded}
+        fns = build.build_step(
+            config,
+            model,
+            method,
+            optimizer,
+            shardings,
+            grader.grade_rollout,
+            decode=decode,
+            on_wave=partial(
+                ahead, answers=answers, decode=decode, submit=grader.submit
+            ),
+        )
+        evaluator = Evaluator(config, model, run, console, grader.grade)
         ref_params = build.reference_params(model, method)
 
         restored = checkpoints.restore_latest(build.abstract(state))
@@ -96,10 +111,12 @@ def train(config: Any, workdir: str | Path) -> None:
                 values = finalize(jax.device_get(metrics))
                 timer.stop()
                 values, summary = report_step(values, batch, seen, timer)
+                spent = timer.seconds["verify"]
+                values |= grader.end_step(step + 1, batch, seen, decode, spent)
                 writer.write(step + 1, values)
                 rollouts_every = config.log.rollouts_every
                 if rollouts_every and (step + 1) % rollouts_every == 0:
-                    rows = rollout_rows(batch, seen, model.tokenizer.decode)
+                    rows = rollout_rows(batch, seen, decode)
                     run.write_rollouts(step + 1, rows)
                 check_finite(values, step + 1)
                 check_ungradable(values, step + 1, config.verify.max_ungradable)

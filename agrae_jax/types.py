@@ -172,12 +172,13 @@ class Policy:
     name: str
     config: Any  # the family's frozen config
     vocab_size: int
+    prefix: tuple[int, ...]  # P tokens before every prompt, which are given without
     init: Callable[[Array], Params]
     forward_groups: Callable[[Params, Array, Array, Array], Array]
     # (params, tokens_BL, length_B, completion_BGT) -> hidden_BGTD
     init_cache: Callable[[int, int, int, int], Any]
-    # (B, G, L, T) -> cache pytree; a prompt part [K, B, L, ..] and a completion part
-    # [K, B, G, T, ..]
+    # (B, G, L, T) -> cache pytree; a prompt part [K, B, P + L, ..] and a completion
+    # part [K, B, G, T, ..]
     prefill: Callable[[Params, Array, Array, Any], tuple[Array, Any]]
     # (params, tokens_BL, length_B, cache) -> (hidden_BD, cache)
     decode_layout: Callable[[Params, Any], tuple[Params, Any]]

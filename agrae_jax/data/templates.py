@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jinja2
 import jinja2.ext
@@ -86,6 +87,22 @@ def encode_prompt(
     if plain and tokenizer.adds_bos and tokenizer.bos_id is not None:
         return [tokenizer.bos_id, *ids]
     return ids
+
+
+def shared_prefix(**options: Any) -> tuple[int, ...]:
+    """The tokens that every prompt of `encode_prompt(question, **options)` starts with.
+
+    Two questions that have no first character in common tell how far the text is the
+    same. It is cut before the last special token of that: text is split there before
+    anything is merged, so what follows cannot change the tokens before. Empty for a
+    template without special tokens in its constant part.
+    """
+    first, second = (encode_prompt(question, **options) for question in ("A b", "7 +"))
+    pairs = enumerate(zip(first, second, strict=False))
+    same = next((i for i, (a, b) in pairs if a != b), 0)
+    special = options["tokenizer"].special_ids
+    cuts = [i for i, token in enumerate(first[:same]) if token in special]
+    return tuple(first[: cuts[-1]]) if cuts else ()
 
 
 def _turns(

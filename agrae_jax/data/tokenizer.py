@@ -33,6 +33,17 @@ class Tokenizer:
         """Number of ids, added tokens included."""
         return self.backend.get_vocab_size(with_added_tokens=True)
 
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """Ids at which text is cut before merging, whatever stands around them."""
+        added = self.backend.get_added_tokens_decoder().items()
+        # stripping and whole words make a token depend on its neighbours
+        return frozenset(
+            i
+            for i, token in added
+            if not (token.lstrip or token.rstrip or token.single_word)
+        )
+
     def encode(self, text: str) -> list[int]:
         """Token ids of a text; special tokens written out in it become themselves."""
         return self.backend.encode(text, add_special_tokens=False).ids

@@ -102,31 +102,36 @@ def attend_groups(
     samples: int,
     prompt: int,
     block: int,
+    prefix: tuple[Array, Array] | None = None,
 ) -> Array:
     """Attention of whole rows [prompt | completion 1 | ... | completion `samples`].
 
     query [B, prompt + samples T, M, R, D], key and value [.., M, D]; the result is
-    [B, prompt + samples T, M R, D]. At most `block` queries of a row have their scores
-    alive at once: a longer row is done in blocks, recomputed in the backward pass.
+    [B, prompt + samples T, M R, D]. `prefix` is keys and values [1, P, M, D] that stand
+    before every prompt and that all of it sees. At most `block` queries of a row have
+    their scores alive at once: a longer row is done in blocks, recomputed in the
+    backward pass.
     """
     B, S, M, R, D = query.shape
     G, L = samples, prompt
     T = (S - L) // G
 
-    prompt_keys, prompt_values = _prompt_part(key[:, :L], value[:, :L])
+    prompt_keys, prompt_values = prompt_part(key[:, :L], value[:, :L], prefix)
     prompt_query = query[:, :L].transpose(0, 2, 3, 1, 4)  # [B, M, R, L, D]
+    before = prompt_values.shape[-2] - L
+    place = jnp.arange(before + L)
 
     def prompt_block(query: Array, start: Any) -> Array:
-        seen = jnp.arange(L) <= start + jnp.arange(query.shape[-2])[:, None]
-        return attend(query, Part(prompt_keys, prompt_values, seen))
+        last = before + start + jnp.arange(query.shape[-2])[:, None]
+        return attend(query, Part(prompt_keys, prompt_values, place <= last))
 
     prompt_out = _in_query_blocks(prompt_block, prompt_query, block)
     prompt_out = prompt_out.transpose(0, 3, 1, 2, 4).reshape(B, L, M * R, D)
     if T == 0:
         return prompt_out
 
-    real = jnp.arange(L) < length_B[:, None]
-    prompt_part = Part(prompt_keys, prompt_values, real[:, None, None, None, None])
+    real = place < before + length_B[:, None]
+    shared = Part(prompt_keys, prompt_values, real[:, None, None, None, None])
     split = query[:, L:].reshape(B, G, T, M, R, D).transpose(0, 3, 1, 4, 2, 5)
     keys = key[:, L:].reshape(B, G, T, M, D).transpose(0, 3, 1, 4, 2)
     values = value[:, L:].reshape(B, G, T, M, D).transpose(0, 3, 1, 2, 4)
@@ -134,7 +139,7 @@ def attend_groups(
     def completions(query: Array, keys: Array, values: Array) -> Array:
         def completion_block(query: Array, start: Any) -> Array:
             seen = jnp.arange(T) <= start + jnp.arange(query.shape[-2])[:, None]
-            return attend(query, prompt_part, Part(keys, values, seen))
+            return attend(query, shared, Part(keys, values, seen))
 
         return _in_query_blocks(completion_block, query, block)
 
@@ -158,8 +163,16 @@ def attend_one(
     return out.transpose(0, 2, 1, 3, 4).reshape(B, G, M * R, D)
 
 
-def _prompt_part(key: Array, value: Array) -> tuple[Array, Array]:
-    """[B, L, M, D] twice to keys [B, M, D, L] and values [B, M, L, D]."""
+def prompt_part(
+    key: Array, value: Array, prefix: tuple[Array, Array] | None
+) -> tuple[Array, Array]:
+    """[B, L, M, D] twice to keys [B, M, D, P + L] and values [B, M, P + L, D]."""
+    if prefix is not None:
+        whole = [
+            jnp.concatenate([jnp.broadcast_to(x, (len(y), *x.shape[1:])), y], 1)
+            for x, y in zip(prefix, (key, value), strict=True)
+        ]
+        key, value = whole
     return key.transpose(0, 2, 3, 1), value.transpose(0, 2, 1, 3)
 
 

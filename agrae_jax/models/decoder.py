@@ -15,7 +15,13 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
-from agrae_jax.models.attention import Attention, Part, attend_groups, attend_one
+from agrae_jax.models.attention import (
+    Attention,
+    Part,
+    attend_groups,
+    attend_one,
+    prompt_part,
+)
 from agrae_jax.models.decoder_config import DecoderConfig
 from agrae_jax.models.layers import (
     GatedMLP,
@@ -98,6 +104,7 @@ class Decoder(nnx.Module):
         length_B: Array,
         completion_BGT: Array,
         *,
+        prefix: tuple[int, ...],
         rules: Mapping[str, Any],
         remat: bool,
         attention_block: int,
@@ -106,36 +113,79 @@ class Decoder(nnx.Module):
         (B, L), (_, G, T) = tokens_BL.shape, completion_BGT.shape
         # the last completion token predicts nothing that is asked for
         inputs = completion_BGT[:, :, :-1].reshape(B, G * (T - 1))
-        tokens = jnp.concatenate([tokens_BL, inputs], 1)
         later = length_B[:, None] + jnp.tile(jnp.arange(T - 1), G)
         first = jnp.broadcast_to(jnp.arange(L), (B, L))
-        rope = self._rope(jnp.concatenate([first, later], 1))
-        graph, stacked = nnx.split(self.layers)
-
-        def layer(x: Array, weights: Any) -> tuple[Array, None]:
-            block = nnx.merge(graph, weights)
-            query, key, value = block.project(x, rope)
-            with jax.named_scope("attention"):
-                mixed = attend_groups(
-                    query,
-                    key,
-                    value,
-                    length_B,
-                    samples=G,
-                    prompt=L,
-                    block=attention_block,
-                )
-            return constrain(block.finish(x, mixed), ROW, rules), None
-
-        if remat:
-            layer = jax.checkpoint(layer, prevent_cse=False)
-        x = constrain(self.embed(tokens), ROW, rules)
-        x, _ = jax.lax.scan(layer, x, stacked)
+        x, _ = self._forward(
+            jnp.concatenate([tokens_BL, inputs], 1),
+            jnp.concatenate([first, later], 1),
+            length_B,
+            prefix=prefix,
+            samples=G,
+            prompt=L,
+            rules=rules,
+            remat=remat,
+            block=attention_block,
+        )
         last = jnp.take_along_axis(x[:, :L], (length_B - 1)[:, None, None], 1)
         rest = self.norm(x[:, L:]).reshape(B, G, T - 1, x.shape[-1])
         last = jnp.broadcast_to(self.norm(last)[:, None], (B, G, 1, x.shape[-1]))
         hidden = jnp.concatenate([last, rest], 2)
         return constrain(hidden, ("batch", None, "seq", "act_embed"), rules)
+
+    def _forward(
+        self,
+        tokens_BS: Array,
+        position_BS: Array,
+        length_B: Array,
+        *,
+        prefix: tuple[int, ...],
+        samples: int,
+        prompt: int,
+        rules: Mapping[str, Any],
+        remat: bool,
+        block: int,
+        keep: bool = False,
+    ) -> tuple[Array, Any]:
+        """Rows through all layers; and, if `keep`, every layer's prompt part.
+
+        The prefix, the same for all rows, is one row of its own beside them.
+        """
+        P = len(prefix)
+        rope = self._rope(P + position_BS)
+        prefix_rope = self._rope(jnp.arange(P)[None])
+        attend = functools.partial(attend_groups, block=block)
+        graph, stacked = nnx.split(self.layers)
+
+        def layer(rows: tuple[Array, ...], weights: Any) -> tuple[Any, Any]:
+            module: Block = nnx.merge(graph, weights)
+            x, *before = rows
+            shared = None
+            if before:
+                query, key, value = module.project(before[0], prefix_rope)
+                mixed = attend(query, key, value, length_B, samples=1, prompt=P)
+                before, shared = [module.finish(before[0], mixed)], (key, value)
+            query, key, value = module.project(x, rope)
+            with jax.named_scope("attention"):
+                mixed = attend(
+                    query,
+                    key,
+                    value,
+                    length_B,
+                    samples=samples,
+                    prompt=prompt,
+                    prefix=shared,
+                )
+            x = constrain(module.finish(x, mixed), ROW, rules)
+            kept = prompt_part(key[:, :prompt], value[:, :prompt], shared)
+            return (x, *before), kept if keep else None
+
+        if remat:
+            layer = jax.checkpoint(layer, prevent_cse=False)
+        rows = [constrain(self.embed(tokens_BS), ROW, rules)]
+        if prefix:
+            rows.append(self.embed(jnp.asarray([prefix], jnp.int32)))
+        (x, *_), parts = jax.lax.scan(layer, tuple(rows), stacked)
+        return x, parts
 
     @staticmethod
     def init_cache(
@@ -159,31 +209,31 @@ class Decoder(nnx.Module):
         length_B: Array,
         cache: Any,
         *,
+        prefix: tuple[int, ...],
         rules: Mapping[str, Any],
         attention_block: int,
     ) -> tuple[Array, Any]:
         """hidden_BD of the last real prompt token, and the cache with the prompt."""
         B, L = tokens_BL.shape
-        rope = self._rope(jnp.broadcast_to(jnp.arange(L), (B, L)))
-        graph, stacked = nnx.split(self.layers)
-
-        def layer(x: Array, weights: Any) -> tuple[Array, Any]:
-            block = nnx.merge(graph, weights)
-            query, key, value = block.project(x, rope)
-            mixed = attend_groups(
-                query, key, value, length_B, samples=1, prompt=L, block=attention_block
-            )
-            x = constrain(block.finish(x, mixed), ROW, rules)
-            return x, (key.transpose(0, 2, 3, 1), value.transpose(0, 2, 1, 3))
-
-        x = constrain(self.embed(tokens_BL), ROW, rules)
-        x, (keys, values) = jax.lax.scan(layer, x, stacked)
+        x, (keys, values) = self._forward(
+            tokens_BL,
+            jnp.broadcast_to(jnp.arange(L), (B, L)),
+            length_B,
+            prefix=prefix,
+            samples=1,
+            prompt=L,
+            rules=rules,
+            remat=False,
+            block=attention_block,
+            keep=True,
+        )
         last = jnp.take_along_axis(x, (length_B - 1)[:, None, None], 1)[:, 0]
         prompt = cache["prompt"]
         filled = {
             "keys": jax.lax.dynamic_update_slice(prompt["keys"], keys, (0,) * 5),
             "values": jax.lax.dynamic_update_slice(prompt["values"], values, (0,) * 5),
         }
+        length_B = len(prefix) + length_B
         return self.norm(last), cache | {"prompt": filled, "length_B": length_B}
 
     def decode(

@@ -16,6 +16,16 @@ HARMLESS = frozenset(
     unsloth_version""".split()
 )
 
+_SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Rope:
@@ -65,6 +75,10 @@ def read_decoder_config(
     that is not understood and not off (None or False) raises `UserError`.
     """
     left = dict(fields)
+    for name in _SIZES:
+        size = left.get(name)
+        if size is not None and (type(size) is not int or size < 1):
+            raise UserError(f"model config: {name} = {size!r} must be a number >= 1")
     try:
         heads = left.pop("num_attention_heads")
         width = left.pop("hidden_size")
@@ -84,6 +98,11 @@ def read_decoder_config(
         )
     except KeyError as error:
         raise UserError(f"model config: field {error.args[0]} is missing") from None
+    if config.head_dim % 2 or (not fields.get("head_dim") and width % heads):
+        raise UserError(
+            f"model config: hidden_size = {width} over num_attention_heads = {heads}"
+            " must be an even number: rotary embeddings turn pairs"
+        )
     if config.heads % config.kv_heads:
         raise UserError(
             f"model config: num_key_value_heads = {config.kv_heads} does not divide"

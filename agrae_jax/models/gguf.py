@@ -169,8 +169,10 @@ def _unpermute(value: np.ndarray, heads: int) -> np.ndarray:
 def _open(path: str | Path) -> GGUFReader:
     try:
         return _parse(str(path), Path(path).stat().st_mtime_ns)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not a readable gguf file: {error}") from None
+    except (OSError, ValueError, IndexError, KeyError) as error:  # cut short: Index
+        raise UserError(
+            f"{path}: not a readable gguf file (damaged or cut short?): {error}"
+        ) from None
 
 
 @functools.lru_cache(maxsize=1)  # parsing takes seconds; config, weights, tokenizer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +19,40 @@ from agrae_jax.models.decoder_config import Rope
 def precision(dtype: Any) -> jax.lax.Precision | None:
     """float32 matmuls stay float32 on every backend (a TPU would round to bfloat16)."""
     return jax.lax.Precision.HIGHEST if dtype == jnp.float32 else None
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
+def contract(x: Array, kernel: Array, axes: int) -> Array:
+    """The last `axes` axes of x against the first of the kernel.
+
+    Its gradient is the ordinary one, written so that neither operand is transposed:
+    the derived form asks for a transposed copy of the output's gradient, an eighth of
+    the time of an update on CPU.
+    """
+    inner = range(x.ndim - axes, x.ndim)
+    return _dot(x, kernel, inner, range(axes))
+
+
+def _dot(a: Array, b: Array, of_a: range, of_b: range) -> Array:
+    dimensions = ((of_a, of_b), ((), ()))
+    return jax.lax.dot_general(a, b, dimensions, precision=precision(a.dtype))
+
+
+def _contract_forward(x: Array, kernel: Array, axes: int) -> tuple[Array, Any]:
+    return contract(x, kernel, axes), (x, kernel)
+
+
+def _contract_backward(axes: int, saved: Any, grad: Array) -> tuple[Array, Array]:
+    x, kernel = saved
+    rows = range(x.ndim - axes)
+    outputs = range(grad.ndim - kernel.ndim + axes, grad.ndim)
+    return (
+        _dot(grad, kernel, outputs, range(axes, kernel.ndim)),
+        _dot(x, grad, rows, rows),
+    )
+
+
+contract.defvjp(_contract_forward, _contract_backward)
 
 
 class Linear(nnx.Module):
@@ -41,12 +76,7 @@ class Linear(nnx.Module):
 
     def __call__(self, x: Array) -> Array:
         kernel = self.kernel[...].astype(self.dtype)
-        y = jax.lax.dot_general(
-            x.astype(self.dtype),
-            kernel,
-            ((range(x.ndim - self.axes, x.ndim), range(self.axes)), ((), ())),
-            precision=precision(self.dtype),
-        )
+        y: Array = contract(x.astype(self.dtype), kernel, self.axes)
         return y if self.bias is None else y + self.bias[...].astype(self.dtype)
 
 

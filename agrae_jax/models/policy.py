@@ -7,7 +7,7 @@ once wherever a tree comes from outside (load, restore).
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -32,6 +32,7 @@ def build(
     remat: bool = True,
     attention_block: int = 1024,
     unroll_decode: bool | None = None,
+    prefix: Sequence[int] = (),
 ) -> Policy:
     """The policy of one architecture; parameters come from `init` or from a file.
 
@@ -39,7 +40,8 @@ def build(
     layers in the backward pass; at most `attention_block` queries of a row have their
     attention scores alive at once. `unroll_decode` keeps a second copy of the weights,
     layer by layer, while sampling: None = on CPU only, where slicing the stacked
-    weights for every token would copy them all (45 % of the time, measured).
+    weights for every token would copy them all (45 % of the time, measured). `prefix`
+    are the tokens that stand before every prompt: they are computed once for a batch.
     """
     if unroll_decode is None:
         unroll_decode = jax.default_backend() == "cpu"
@@ -57,18 +59,23 @@ def build(
     def module(params: Params) -> Any:
         return nnx.merge(graph, params)
 
+    prefix = tuple(prefix)
     train, sample = kind.rules["train"], kind.rules["sample"]
 
     def forward_groups(params: Params, *arrays: Array) -> Array:
         with jax.named_scope("forward_groups"):
             return module(params).forward_groups(
-                *arrays, rules=train, remat=remat, attention_block=attention_block
+                *arrays,
+                prefix=prefix,
+                rules=train,
+                remat=remat,
+                attention_block=attention_block,
             )
 
     def prefill(params: Params, *arrays: Any) -> tuple[Array, Any]:
         with jax.named_scope("prefill"):
             return module(params).prefill(
-                *arrays, rules=sample, attention_block=attention_block
+                *arrays, prefix=prefix, rules=sample, attention_block=attention_block
             )
 
     def decode_layout(params: Params, cache: Any) -> tuple[Params, Any]:
@@ -95,14 +102,18 @@ def build(
         with jax.named_scope("unembed"):
             return module(params).unembed(hidden)
 
-    empty = functools.partial(kind.module.init_cache, config, dtype=options["dtype"])
+    def init_cache(B: int, G: int, L: int, T: int) -> Any:
+        whole = len(prefix) + L
+        return kind.module.init_cache(config, B, G, whole, T, dtype=options["dtype"])
+
     return Policy(
         name=family,
         config=config,
         vocab_size=config.vocab_size,
+        prefix=prefix,
         init=init,
         forward_groups=forward_groups,
-        init_cache=empty,
+        init_cache=init_cache,
         prefill=prefill,
         decode_layout=decode_layout,
         decode=decode,

@@ -152,6 +152,16 @@ def test_draw_numbers_stay_in_int32():
         Stream(_encoded(3), seed=0, batch=1024).batch(2**21)
 
 
+def test_the_shared_prefix_is_left_out_but_counts():
+    problems = [Problem(id=i, question="q", answer="1") for i in range(3)]
+    kept, dropped = encode(problems, lambda _: [5, 6, 7, 8], max_tokens=4, prefix=[5])
+    assert [item.tokens for item in kept] == [(6, 7, 8)] * 3 and dropped == 0
+    with pytest.raises(UserError, match=r"max_prompt_tokens=3.* has 4 tokens"):
+        encode(problems, lambda _: [5, 6, 7, 8], max_tokens=3, prefix=[5])
+    with pytest.raises(UserError, match=r"model\.share_prefix=False"):
+        encode(problems, lambda _: [5, 6, 7, 8], max_tokens=4, prefix=[6])
+
+
 PINNED = [[0, 2, 1, 5, 4, 3, 6, 7], [5, 3, 7, 2, 4, 1, 0, 6]]
 
 if __name__ == "__main__":

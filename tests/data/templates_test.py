@@ -38,6 +38,24 @@ def test_literal(template):
     assert _render(template) == LITERAL[template]
 
 
+@pytest.mark.parametrize("question", ["3+3?", "", "\n x", "<|im_end|>", " Ann has 3"])
+@pytest.mark.parametrize("template", ["chat", "qwen", "qwen3_no_thinking"])
+def test_the_shared_prefix_opens_every_prompt(template, question):
+    options = {"template": template, "system": "S", "examples": EXAMPLES[:1]}
+    prefix = templates.shared_prefix(tokenizer=TINY, **options)
+    prompt = templates.encode_prompt(question, tokenizer=TINY, **options)
+    assert prompt[: len(prefix)] == list(prefix)
+    # all but the question's own turn: a token may grow across any other border
+    assert TINY.decode(prompt[len(prefix) :], skip_special=False).startswith(
+        f"<|im_start|>user\n{question}"
+    )
+
+
+def test_no_shared_prefix_without_special_tokens():
+    prefix = templates.shared_prefix(template="raw", system="Sum.", tokenizer=TINY)
+    assert prefix == ()
+
+
 def test_examples_are_turns_and_the_system_line_comes_first():
     assert _render("chat", system="Be brief.", examples=EXAMPLES) == (
         "<|im_start|>system\nBe brief.<|im_end|>\n"

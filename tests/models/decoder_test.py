@@ -84,12 +84,45 @@ def test_group_structured_forward_and_gradient_equal_flat_ones(case):
     assert relative(gradient, flat_gradient) < 1e-5
 
 
+PREFIX = (17, 3, 400, 17, 8)
+
+
+def with_prefix(prompt_BL):
+    return np.concatenate(
+        [np.tile(np.int32(PREFIX), (len(prompt_BL), 1)), prompt_BL], 1
+    )
+
+
+@pytest.mark.parametrize("case", ["qwen2", "wide llama"])
+def test_a_shared_prefix_equals_prompts_that_hold_it(case):
+    whole, params = setup(case)
+    policy, _ = setup(case, prefix=PREFIX)
+    prompt, length, completion = tokens()
+
+    def gradient(policy, *batch):
+        def loss(params):
+            hidden = policy.forward_groups(params, *batch)
+            return loss_of(hidden), hidden
+
+        return jax.jit(jax.grad(loss, has_aux=True))(params)
+
+    found, hidden = gradient(policy, prompt, length, completion)
+    length = len(PREFIX) + length
+    wanted, whole_hidden = gradient(whole, with_prefix(prompt), length, completion)
+    np.testing.assert_allclose(hidden, whole_hidden, rtol=0, atol=1e-5)
+    assert relative(found, wanted) < 1e-5
+
+
+@pytest.mark.parametrize("prefix", [(), PREFIX])
 @pytest.mark.parametrize("unroll", [True, False])
 @pytest.mark.parametrize("case", ["qwen2", "wide llama"])
-def test_cached_decode_equals_the_full_forward(case, unroll):
-    policy, params = setup(case, unroll_decode=unroll)
+def test_cached_decode_equals_the_full_forward(case, unroll, prefix):
+    whole, params = setup(case)
+    policy, _ = setup(case, unroll_decode=unroll, prefix=prefix)
     prompt, length, completion = tokens()
-    wanted = jax.jit(policy.forward_groups)(params, prompt, length, completion)
+    before = with_prefix(prompt) if prefix else prompt
+    forward = jax.jit(whole.forward_groups)
+    wanted = forward(params, before, len(prefix) + length, completion)
     cache = policy.init_cache(B, G, L + 3, T)  # a cache may be longer than its prompt
     hidden, cache = jax.jit(policy.prefill)(params, prompt, length, cache)
     for g in range(G):
