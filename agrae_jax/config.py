@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +25,8 @@ from ml_collections.config_dict import ConfigDict, FrozenConfigDict
 
 from agrae_jax import config_docs, config_file, config_rules, config_text, methods
 from agrae_jax.data import datasets
-from agrae_jax.errors import UserError
+from agrae_jax.errors import INTERRUPTED, PIPE_CLOSED, UserError
+from agrae_jax.verify import verifiers
 
 
 def _method_arguments(name: str) -> dict[str, Any]:
@@ -44,11 +46,16 @@ def _random_sizes(path: str) -> dict[str, Any]:
 
 
 # Sections whose fields are the keywords of what another field names.
-_SEEDED: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
-    "method.kwargs": ("method.name", _method_arguments),
-    "data.train_kwargs": ("data.train", datasets.signature_defaults),
-    "data.test_kwargs": ("data.test", datasets.signature_defaults),
-    "model.kwargs": ("model.path", _random_sizes),
+_ARGUMENTS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "method.kwargs": _method_arguments,
+    "verify.kwargs": verifiers.arguments,
+    "data.train_kwargs": datasets.signature_defaults,
+    "data.test_kwargs": datasets.signature_defaults,
+    "model.kwargs": _random_sizes,
+}
+_SEEDED = {
+    section: (config_docs.OWNERS[section], found)
+    for section, found in _ARGUMENTS.items()
 }
 
 
@@ -73,16 +80,21 @@ class Parsed:
 def main(run: Callable[[list[str]], int | None]) -> NoReturn:
     """Runs an entry point on the command line and exits with its code.
 
-    `UserError` is printed as one line; an interrupt exits with 130.
+    `UserError` is printed as one line. The codes are listed in `errors.py`.
     """
     try:
-        sys.exit(run(sys.argv[1:]) or 0)
+        code = run(sys.argv[1:]) or 0
+        sys.stdout.flush()  # here, where a reader that left can still be caught
+        sys.exit(code)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(PIPE_CLOSED)
 
 
 def parse(
@@ -94,13 +106,12 @@ def parse(
     """Reads `--config=FILE --workdir=DIR --config.a.b=value ..`.
 
     With `from_run` and no --config, the config is the one that the run in --workdir
-    saved. `--help` prints every field and exits. Raises `UserError`.
+    saved. `--help` prints every field, with its value so far, and exits. Raises
+    `UserError`.
     """
     extra = dict(extra_flags or {})
     given = config_text.split(argv)
-    if any(name == "help" for name, _ in given):
-        print(config_docs.help_text(extra))
-        raise SystemExit(0)
+    wants_help = any(name == "help" for name, _ in given)
     flags = {name: flag.default for name, flag in extra.items()}
     source = workdir = None
     overrides: list[tuple[str, str | None]] = []
@@ -109,23 +120,30 @@ def parse(
             source = config_text.convert(value, str, name)
         elif name == "workdir":
             workdir = config_text.convert(value, str, name)
+            if not workdir.strip():
+                raise UserError("--workdir is empty: give a directory, or leave it out")
         elif name in extra:
             flags[name] = config_text.convert(value, extra[name].kind, f"--{name}")
         elif name.startswith("config."):
             overrides.append((name.removeprefix("config."), value))
-        else:
+        elif name != "help":
             hint = config_text.near(name, ["config", "workdir", *extra, "help"], "--")
             raise UserError(f"unknown flag --{name}; {hint}")
     if source:
         config, label = load_file(source), source
     elif from_run and workdir:
         config, label = load_run(workdir), f"{workdir}/config.json"
+    elif wants_help:
+        config, label = load_file(str(config_docs.BASE)), "configs/base.py"
     else:
         run = " or --workdir=RUN" if from_run else ""
         raise UserError(
             f"give --config=FILE{run}, for example --config=configs/smoke.py"
         )
     notes = _apply(config, overrides, label)
+    if wants_help:
+        print(config_docs.help_text(extra, config.to_dict(), label))
+        raise SystemExit(0)
     config_rules.validate(config)
     return Parsed(
         FrozenConfigDict(config), resolve_workdir(label, workdir), flags, tuple(notes)

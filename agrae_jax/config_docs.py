@@ -16,6 +16,16 @@ from typing import Any, NamedTuple
 BASE = Path(__file__).resolve().parents[1] / "configs" / "base.py"
 
 
+# Sections whose fields are the keywords of what another field names.
+OWNERS = {
+    "method.kwargs": "method.name",
+    "verify.kwargs": "verify.verifier",
+    "data.train_kwargs": "data.train",
+    "data.test_kwargs": "data.test",
+    "model.kwargs": "model.path",
+}
+
+
 class Field(NamedTuple):
     """A field's dotted path, its default as written and its comment."""
 
@@ -69,8 +79,8 @@ def markdown(source: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def help_text(extra: Mapping[str, Any]) -> str:
-    """Usage, the entry point's own flags and one line a field."""
+def help_text(extra: Mapping[str, Any], config: Mapping[str, Any], label: str) -> str:
+    """Usage, the entry point's own flags and one line a field, with its value here."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     program = f"python -m {spec.name}" if spec else Path(sys.argv[0]).name
     lines = [
@@ -80,12 +90,24 @@ def help_text(extra: Mapping[str, Any]) -> str:
         "  --workdir  the run directory; default runs/<config>-<time>",
         *(f"  --{name}  {f.help} (default {f.default})" for name, f in extra.items()),
         "",
-        "fields, with their defaults in configs/base.py:",
+        f"fields, with their values in {label}:",
     ]
-    rows = [f for f in fields(BASE.read_text()) if f.default != "section" or f.comment]
-    wide = max(len(f.path) for f in rows)
+    rows: list[tuple[str, str, str]] = []
+    for field in fields(BASE.read_text()):
+        value: Any = config
+        for name in field.path.split("."):
+            value = value[name]
+        if not isinstance(value, Mapping):
+            rows.append((field.path, repr(value), field.comment))
+        elif field.path.endswith("kwargs"):
+            owner = OWNERS[field.path]
+            section, last = owner.split(".")
+            note = f"of {owner} {config[section][last]}"
+            rows += [(f"{field.path}.{k}", repr(v), note) for k, v in value.items()]
+    wide = max(len(path) for path, _, _ in rows)
     lines += [
-        f"  --config.{f.path:<{wide}}  {f.default}  {f.comment}".rstrip() for f in rows
+        f"  --config.{path:<{wide}}  {value}  {comment}".rstrip()
+        for path, value, comment in rows
     ]
     return "\n".join(lines)
 

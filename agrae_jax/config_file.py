@@ -36,7 +36,7 @@ def execute(path: str) -> Any:
     try:
         spec.loader.exec_module(module)
         return module.get_config(*([argument] if colon else []))
-    except Exception as error:  # whatever a config file may do wrong
+    except (Exception, SystemExit) as error:  # whatever a config file may do wrong
         at = [
             f for f in traceback.extract_tb(error.__traceback__) if f.filename == name
         ]

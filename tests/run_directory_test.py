@@ -119,7 +119,48 @@ def test_a_changed_version_is_noted(tmp_path):
     found["packages"]["jax"] = "0.1"
     path.write_text(json.dumps(found))
     (note,) = _claim(tmp_path).notes
-    assert note.startswith("version of packages.jax: 0.1 -> ")
+    assert note.startswith("jax 0.1 -> ") and note.endswith(" since the last launch")
+    found["code"] = "0123456789abcdef"
+    found["packages"] = json.loads(path.read_text())["packages"]
+    path.write_text(json.dumps(found))
+    (note,) = _claim(tmp_path).notes
+    assert note.startswith("agrae_jax's own code has changed since the last launch")
+
+
+@pytest.mark.parametrize(
+    "name, text, message",
+    [
+        ("status.json", "[]", r"status\.json is damaged: it does not hold a JSON obj"),
+        ("status.json", '{"finished": "yes"}', r"status\.json is damaged: it must be"),
+        ("status.json", '{"finished": true}', r"status\.json is damaged: it must be"),
+        ("status.json", '{"fini', r"cannot read .*status\.json"),
+        ("config.json", "3", r"config\.json is damaged"),
+        ("config.json", '{"seed": {"a": 1}}', r"was started with "),
+    ],
+)
+def test_damaged_json_is_one_line(tmp_path, name, text, message):
+    _claim(tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=message):
+        run_directory.claim(tmp_path, CONFIG)
+
+
+def test_damaged_versions_only_inform(tmp_path):
+    _claim(tmp_path)
+    (tmp_path / "versions.json").write_text("[]")
+    (note,) = _claim(tmp_path).notes
+    assert "versions.json is damaged" in note and note.endswith("written anew")
+
+
+def test_a_stray_file_among_the_rollouts_is_left_alone(tmp_path):
+    run = _claim(tmp_path)
+    for name in ("step_notes.jsonl", "step_000002.jsonl", "notes.txt"):
+        (run.rollouts / name).write_text("")
+    run.cut_back(1)
+    assert sorted(p.name for p in run.rollouts.iterdir()) == [
+        "notes.txt",
+        "step_notes.jsonl",
+    ]
 
 
 def test_a_foreign_directory_is_refused_and_untouched(tmp_path):
