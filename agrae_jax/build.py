@@ -130,7 +130,10 @@ def _to_sampling_layout(model: Model):
     target = sharding.named_shardings(
         model.params, model.policy.param_axes, model.policy.rules["sample"], model.mesh
     )
-    cast = lambda params: jax.tree.map(lambda x: x.astype(dtype), params)  # noqa: E731
+
+    def cast(params: Params) -> Params:
+        return jax.tree.map(lambda x: x.astype(dtype), params)
+
     return jax.jit(cast, out_shardings=target)
 
 
@@ -208,7 +211,10 @@ def reference_params(model: Model, method: Method) -> Params | None:
     """A frozen copy of the first parameters, where the method needs a reference."""
     if "ref_logprob" not in method.needs:
         return None
-    copy = lambda params: jax.tree.map(jnp.copy, params)  # noqa: E731
+
+    def copy(params: Params) -> Params:
+        return jax.tree.map(jnp.copy, params)
+
     return jax.jit(copy, out_shardings=model.shardings)(model.params)
 
 

@@ -22,9 +22,10 @@ def read_run(path: Path) -> tuple[list[dict], dict, dict, dict]:
     """Metrics lines, evaluations before and after, and the paired differences."""
     lines = (path / "metrics.jsonl").read_text().splitlines()
     steps = json.loads((path / "status.json").read_text())["step"]
-    load = lambda name: json.loads(  # noqa: E731
-        (path / "eval" / f"arithmetic_{name}.json").read_text()
-    )
+
+    def load(name: str) -> dict:
+        return json.loads((path / "eval" / f"arithmetic_{name}.json").read_text())
+
     before, after = load(f"step_{0:06d}"), load(f"step_{steps:06d}")
     return [json.loads(x) for x in lines], before, after, load("difference")
 
@@ -85,10 +86,11 @@ def mean_of(runs: list[tuple], index: int, *keys: str) -> float:
 
 def table(runs: list[tuple]) -> str:
     """Markdown: a row a seed and k, before, after and the paired difference."""
-    cell = lambda x, sign="": (  # noqa: E731
-        f"{100 * x['mean']:{sign}.1f} "
-        f"[{100 * x['low']:{sign}.1f}, {100 * x['high']:{sign}.1f}]"
-    )
+
+    def cell(x: dict, sign: str = "") -> str:
+        mean, low, high = (f"{100 * x[n]:{sign}.1f}" for n in ("mean", "low", "high"))
+        return f"{mean} [{low}, {high}]"
+
     rows = [
         "| seed | | before | after | difference |",
         "| --- | --- | --- | --- | --- |",

@@ -202,7 +202,11 @@ def test_scores_of_a_long_row_never_exceed_a_block():
     policy, params = setup("llama", attention_block=32)
     prompt = jnp.zeros((1, 256), jnp.int32)
     completion = jnp.zeros((1, 4, 257), jnp.int32)
-    one = lambda p: policy.forward_groups(p, prompt, jnp.array([256]), completion).sum()  # noqa: E731
+
+    def one(params):
+        length = jnp.array([256])
+        return policy.forward_groups(params, prompt, length, completion).sum()
+
     text = jax.jit(jax.grad(one)).lower(params).as_text()
     heads = policy.config.heads
     assert f"tensor<1x2x1x{heads // 2}x32x256xf32>" in text  # one block's scores
