@@ -10,14 +10,14 @@ from typing import Any
 
 import jax
 
-from agrae_jax import build, run_directory
+from agrae_jax import build, compilation_cache, run_directory
 from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.config import Flag
 from agrae_jax.console import Console
 from agrae_jax.errors import UserError
 from agrae_jax.evaluator import Evaluator
-from agrae_jax.verify.pool import Pool
+from agrae_jax.grader import Grader
 
 FLAGS = {
     "step": Flag(int, -1, "checkpoint to evaluate; default the newest"),
@@ -48,12 +48,12 @@ def main(argv: list[str]) -> int:
         f"Evaluating step {step} of {run.path} on {c.problems or 'all'} problems of"
         f" {config.data.test} x {c.samples} samples"
     )
+    compilation_cache.enable()
     mesh = build.build_mesh(config)
-    pool = Pool(workers=config.verify.workers, deadline_s=config.verify.deadline_s)
-    with jax.set_mesh(mesh), pool:
+    with jax.set_mesh(mesh), Grader(config, run, record=False) as grader:
         model = build.build_model(config, mesh, weights=False)
         params, _ = checkpoints.restore_params(step, model.params)
-        evaluator = Evaluator(config, model, run, console, pool.grade)
+        evaluator = Evaluator(config, model, run, console, grader.grade)
         name = parsed.flags["name"] or evaluator.name
         result = evaluator.run(params, step=step, name=name, again=True)
         evaluator.print_result(result)

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from agrae_jax import build, run_directory
+from agrae_jax import build, compilation_cache, run_directory
 from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.console import Console
@@ -47,6 +47,7 @@ def train(config: Any, workdir: str | Path) -> None:
     console = Console(quiet=jax.process_index() > 0)
     run = run_directory.claim(workdir, config.to_dict())
     announce(console, config, run)
+    compilation_cache.enable()
 
     mesh = build.build_mesh(config)
     checkpoints = Checkpoints(

@@ -23,11 +23,12 @@ UNITS: dict[str, tuple[int, str]] = {
     "data": (2, "data/"),
     "runtime": (
         3,
-        "sampling scoring minibatch optim checkpoint checksums metrics distributed "
+        "compilation_cache sampling scoring minibatch optim checkpoint checksums "
+        "metrics distributed "
         "grading evaluation run_directory versions console config config_*",
     ),
     "step": (4, "step"),
-    "entry": (5, "train build build_model reporting evaluator evaluate"),
+    "entry": (5, "train build build_model reporting evaluator evaluate grader"),
 }
 LAYER = {unit: layer for unit, (layer, _) in UNITS.items()}
 
