@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from agrae_jax.rl.pass_at_k import majority_at_k, pass_at_k
+from agrae_jax.rl.pass_at_k import majority, majority_at_k, pass_at_k
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,42 @@ def test_majority(classes, k, value):
     np.testing.assert_allclose(majority_at_k(classes, 5, k), value, atol=1e-6)
 
 
-def test_majority_by_sampling_is_near_the_exact_value():
-    classes = [5] * 12 + [7] * 9 + [9] * 9
-    sampled = majority_at_k(classes, 5, 1, subsets=4000)  # exact: few subsets
-    assert sampled == 12 / 30
-    sampled = majority_at_k(classes, 5, 29, subsets=400)
-    assert sampled == 1.0
-    estimate = majority_at_k(classes * 2, 5, 7, subsets=4000)
-    assert estimate == majority_at_k(classes * 2, 5, 7, subsets=4000)
-    assert 0.40 < estimate < 0.60
+def vote(votes):
+    """What a vote among these samples is worth where 0 is the gold."""
+    answers, counts = np.unique([v for v in votes if v >= 0], return_counts=True)
+    winners = answers[counts == counts.max()] if len(counts) else []
+    return 1 / len(winners) if 0 in winners else 0.0
+
+
+def test_majority_is_the_mean_over_all_subsets():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        classes = rng.integers(-1, 4, rng.integers(1, 9))
+        for k in range(1, len(classes) + 1):
+            credits = [vote(s) for s in itertools.combinations(classes, k)]
+            found = majority_at_k(classes, 0, k)
+            np.testing.assert_allclose(found, np.mean(credits), atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "gold, rivals, n, k, value",
+    [
+        (2, [1, 1], 4, 3, 0.6666667),
+        (3, [3, 3], 9, 9, 0.3333333),
+        (128, [100, 20, 8], 256, 256, 1.0),
+        (100, [100, 100, 100], 1024, 1, 100 / 1024),
+        (1, [1] * 255, 256, 64, 1 / 256),  # 64 tie, and gold is among them one in 4
+        (5000, [4999], 10000, 10000, 1.0),
+    ],
+)
+def test_majority_of_counts(gold, rivals, n, k, value):
+    np.testing.assert_allclose(majority(gold, rivals, n, k), value, atol=1e-6)
+
+
+@pytest.mark.parametrize("gold, rivals, k", [(3, [2], 1), (1, [1], 5), (-1, [1], 1)])
+def test_counts_that_do_not_fit_are_refused(gold, rivals, k):
+    with pytest.raises(ValueError, match="majority@k needs"):
+        majority(gold, rivals, 4, k)
 
 
 if __name__ == "__main__":
