@@ -110,6 +110,8 @@ class TokenContext:
     valid_BG: Array
     reward_BG: Array
     stats: GroupStats
+    selected_BGT: Array | None = None  # what `token_select` chose
+    statistic_BGT: Array | None = None  # `token_statistic` at the start of the step
 
 
 @jax.tree_util.register_dataclass
@@ -140,6 +142,8 @@ class TrainBatch:
     valid_BG: Array
     reward_BG: Array
     stats: GroupStats
+    selected_BGT: Array | None = None
+    statistic_BGT: Array | None = None
 
 
 @jax.tree_util.register_dataclass
@@ -205,6 +209,7 @@ class RewardInput:
     valid_BG: Array
     length_BG: Array
     stop_BG: Array
+    ref_gap_BGT: Array | None = None  # log pi_old - log pi_ref, 0 at padding
 
 
 @jax.tree_util.register_dataclass
@@ -217,6 +222,16 @@ class AdvantageInput:
     valid_BG: Array
     length_BG: Array
     stats: GroupStats
+    greedy_reward_B: Array | None = None  # of one greedy completion of each prompt
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Beside:
+    """What a step knows beside its rollout batch; None where no part asks for it."""
+
+    greedy: RewardInput | None = None  # of one greedy completion of each prompt
+    omega: Array | None = None  # of all that was sampled, where some was left out
 
 
 RewardFn = Callable[[RewardInput], Array]  # -> reward_BG
@@ -248,13 +263,28 @@ class Schedule:
 
 
 @dataclasses.dataclass(frozen=True)
+class Curriculum:
+    """Which level the next prompts come from: a bandit over levels (SEC).
+
+    Its values are `method_state["curriculum"]`, one an arm; unused arms stay 0.
+    """
+
+    arms: int  # most levels that the data may have
+    rate: float  # of the moving average, in (0, 1]
+    temperature: float  # of the softmax over values, > 0
+
+
+@dataclasses.dataclass(frozen=True)
 class Method:
     """A frozen record of parts. A file in `methods/` is a preset: make(**kw) -> Method.
 
     `needs` names what must be computed for it and is not by default:
-    "token_entropy" (entropy with gradient), "old_entropy" (entropy at the start of
-    the step), "ref_logprob", "current_first_pass" (token_mask sees the current policy
-    over the whole optimizer batch), "greedy_rollout", "top2".
+    "token_entropy" (entropy with gradient), "old_entropy" and "old_logprob" (of the
+    policy at the start of the step, by the scorer; without the latter, credit reads
+    zeros for old log-probs where a rollout is one optimizer step), "ref_logprob",
+    "ref_gap" (the reward sees the distance to the reference), "current_first_pass"
+    (token_mask and token_select see the current policy over the whole optimizer
+    batch), "greedy_rollout".
     """
 
     name: str
@@ -277,3 +307,8 @@ class Method:
     zero_sum: bool  # promise: advantages of a group sum to zero
     dead_groups_zero: bool  # promise: groups with equal rewards get zero advantage
     status: str = "exact"  # "exact", "inferred" or "experimental"
+    formula: str = ""  # what it changes, with the paper's number where it is known
+    token_select: TokenMaskFn | None = None  # -> ctx.selected_BGT, for the surrogate
+    token_statistic: Callable[[Array], Array] | None = None  # logits_.V -> ctx
+    refill: int = 0  # most rollout batches a step may sample to find mixed groups
+    curriculum: Curriculum | None = None

@@ -33,6 +33,21 @@ def leave_one_out(inputs: AdvantageInput) -> Array:
     return group_center(inputs) * (inputs.stats.valid_B / others_B)[:, None]
 
 
+def greedy_baseline(inputs: AdvantageInput) -> Array:
+    """Returns `r - reward of the greedy completion` (ReMax, 2310.10505).
+
+    Groups of equal rewards do teach. Raises ValueError without a greedy rollout.
+    """
+    if inputs.greedy_reward_B is None:
+        raise ValueError("greedy_baseline needs greedy_rollout in Method.needs")
+    return inputs.reward_BG - inputs.greedy_reward_B[:, None]
+
+
+def reward_itself(inputs: AdvantageInput) -> Array:
+    """Returns the reward, with no baseline: for a credit that makes one."""
+    return inputs.reward_BG
+
+
 def sign(inputs: AdvantageInput, *, correct: float, wrong: float) -> Array:
     """Returns `correct` or `wrong` by correctness alone (REINFORCE, PSR, NSR).
 

@@ -49,8 +49,72 @@ def kl_penalty(
     return coef * kl_BGT, {"kl_ref": as_sum(kl_BGT, ctx.mask_BGT)}
 
 
+def adaptive_entropy_bonus(
+    ctx: TokenContext, method_state: Any
+) -> tuple[Array, Metrics]:
+    """Returns `-coef * entropy` with the coefficient that `adapt_entropy` keeps."""
+    return entropy_bonus(ctx, method_state, coef=method_state["adaptive_entropy"][0])
+
+
+def adapt_entropy(
+    state_2: Array, metrics: Metrics, *, target: float, delta: float
+) -> Array:
+    """Returns (coefficient in use, coefficient c) of the next update (2505.22312).
+
+    In use is `c` while the mean entropy of the rollouts is at most `target`, else 0;
+    then `c` grows or shrinks by `delta`, within [0, 1].
+    """
+    total, count = metrics["entropy"]
+    low = total / jnp.maximum(count, 1) <= target
+    c = state_2[1]
+    moved = jnp.clip(jnp.where(low, c + delta, c - delta), 0.0, 1.0)
+    return jnp.stack([jnp.where(low, c, 0.0), moved])
+
+
+def position_entropy(ctx: TokenContext, method_state: Any) -> tuple[Array, Metrics]:
+    """Returns `-push m H` of each token, m its `token_statistic` (after PAEC).
+
+    `push` comes from `calibrate_positions`. Raises ValueError where either is missing.
+    """
+    if ctx.entropy_BGT is None or ctx.statistic_BGT is None:
+        raise ValueError("position_entropy needs token_entropy and a token_statistic")
+    product_BGT = masked(ctx.statistic_BGT * ctx.entropy_BGT, ctx.mask_BGT)
+    return -method_state["positions"][0] * product_BGT, {}
+
+
+def calibrate_positions(
+    state_2: Array,
+    metrics: Metrics,
+    *,
+    bonus: float,
+    penalty: float,
+    share: float,
+    floor: float,
+) -> Array:
+    """Returns (push, anchor) for `position_entropy`, from the step's rollouts.
+
+    With Hsel = sum m H / sum m, the push is the slope of `-bonus Hsel + penalty *
+    shortfall^2` in Hsel, over the mean of m. The anchor, below 0 until then, is Hsel of
+    the first step.
+    """
+    weighted, weight = metrics["statistic_entropy"]
+    total, count = metrics["statistic"]
+    selected = weighted / (weight + 1e-8)
+    anchor = jnp.where(state_2[1] < 0, selected, state_2[1])
+    gap = entropy_shortfall(selected, anchor, share=share, floor=floor)
+    mean = total / jnp.maximum(count, 1)
+    return jnp.stack([(bonus + 2 * penalty * gap) / (mean + 1e-8), anchor])
+
+
+def entropy_shortfall(
+    selected: Array, anchor: Array, *, share: float, floor: float
+) -> Array:
+    """Returns `max(0, max(share * anchor, floor) - selected)`: below a bound only."""
+    return jnp.maximum(jnp.maximum(share * anchor, floor) - selected, 0.0)
+
+
 def entropy_bonus(
-    ctx: TokenContext, method_state: Any, *, coef: float
+    ctx: TokenContext, method_state: Any, *, coef: Array | float
 ) -> tuple[Array, Metrics]:
     """Returns `-coef * entropy` of each token, entropy in nats and with gradient.
 

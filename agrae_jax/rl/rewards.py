@@ -6,12 +6,37 @@ import jax.numpy as jnp
 from jax import Array
 
 from agrae_jax.rl.masked import masked_count, masked_mean, masked_sum
-from agrae_jax.types import RewardInput
+from agrae_jax.rl.regularizers import Estimator
+from agrae_jax.types import RewardFn, RewardInput
 
 
 def correctness(inputs: RewardInput) -> Array:
     """Returns 1 for a correct completion and 0 for any other."""
     return inputs.correct_BG.astype(jnp.float32)
+
+
+def with_format(inputs: RewardInput, *, reward: RewardFn, weight: float) -> Array:
+    """Returns `(1 - weight) * reward + weight * format`.
+
+    Weight 0.1 over correctness is the reward of A-GRAE's Geometry3K runs, as its code
+    has it; the paper (2602.05548) prints the two weights the other way round.
+    """
+    format_BG = inputs.format_ok_BG.astype(jnp.float32)
+    return (1.0 - weight) * reward(inputs) + weight * format_BG
+
+
+def less_kl(
+    inputs: RewardInput, *, reward: RewardFn, coef: float, estimator: Estimator
+) -> Array:
+    """Returns `reward - coef * sum over tokens of KL(pi_old || ref)` (PPO's place).
+
+    Rewards are then no longer 0 or 1; p and omega still come from correctness. Raises
+    ValueError where the reference log-probs were not computed.
+    """
+    if inputs.ref_gap_BGT is None:
+        raise ValueError("less_kl needs ref_gap: name it in Method.needs")
+    kl_BG = jnp.sum(estimator(jnp.clip(-inputs.ref_gap_BGT, -20.0, 20.0)), -1)
+    return reward(inputs) - coef * kl_BG
 
 
 def overlong(

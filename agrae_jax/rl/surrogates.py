@@ -115,6 +115,50 @@ def gmpo(
     return loss_BGT, ratio_metrics(ctx, bound_BGT != open_BGT)
 
 
+def kl_cov(
+    ctx: TokenContext, advantage_BGT: Array, *, coef: float
+) -> tuple[Array, Metrics]:
+    """Returns `-A ratio`, plus `coef |log-ratio|` on selected tokens (2505.22617).
+
+    No clip anywhere. Raises ValueError where no tokens were selected.
+    """
+    if ctx.selected_BGT is None:
+        raise ValueError("kl_cov needs Method.token_select, like top_covariance")
+    log_BGT = log_ratio(ctx)
+    penalty_BGT = coef * ctx.selected_BGT * jnp.abs(log_BGT)
+    metrics = {
+        "approx_kl": as_sum(-log_BGT, ctx.mask_BGT),
+        "selected_fraction": as_sum(ctx.selected_BGT, ctx.mask_BGT),
+    }
+    return -advantage_BGT * jnp.exp(log_BGT) + penalty_BGT, metrics
+
+
+def veto_clip(
+    ctx: TokenContext,
+    advantage_BGT: Array,
+    *,
+    low: float,
+    high: float,
+    veto_low: float,
+    veto_high: float,
+) -> tuple[Array, Metrics]:
+    """PPO's clip without what follows a lost prefix (after Mu-GRPO, 2605.17570).
+
+    Where A < 0, the first token whose ratio leaves [veto_low, veto_high] is the last
+    of its completion that trains; a bound of 0 is none. Denominators stay.
+    """
+    ratio_BGT = jnp.exp(log_ratio(ctx))
+    fixed_BGT = jax.lax.stop_gradient(ratio_BGT)
+    out_BGT = fixed_BGT < veto_low
+    if veto_high:
+        out_BGT = out_BGT | (fixed_BGT > veto_high)
+    trigger_BGT = ((advantage_BGT < 0) & (ctx.mask_BGT > 0) & out_BGT).astype(int)
+    before_BGT = jnp.cumsum(trigger_BGT, -1) - trigger_BGT
+    loss_BGT, metrics = _clip(ctx, advantage_BGT, ratio_BGT, low=low, high=high)
+    metrics["veto_fraction"] = as_sum(before_BGT > 0, ctx.mask_BGT)
+    return jnp.where(before_BGT == 0, loss_BGT, 0.0), metrics
+
+
 def sapo(
     ctx: TokenContext, advantage_BGT: Array, *, tau_pos: float, tau_neg: float
 ) -> tuple[Array, Metrics]:

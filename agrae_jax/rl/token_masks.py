@@ -61,6 +61,18 @@ def clip_covariance(
     return 1.0 - (candidate_BGT & (noise_BGT >= threshold)).astype(jnp.float32)
 
 
+def top_covariance(ctx: TokenContext, advantage_BGT: Array, *, share: float) -> Array:
+    """Marks the tokens of highest covariance (KL-Cov, 2505.22617).
+
+    `max(int(share * tokens), 1)` of the batch; those that tie with the last are too.
+    """
+    cov_BGT = jnp.where(ctx.mask_BGT > 0, covariance(ctx, advantage_BGT), -jnp.inf)
+    count = jnp.floor(share * masked_count(ctx.mask_BGT)).astype(jnp.int32)
+    count = jnp.clip(count, 1, ctx.mask_BGT.size)
+    threshold = jnp.sort(cov_BGT.ravel(), descending=True)[count - 1]
+    return ((ctx.mask_BGT > 0) & (cov_BGT >= threshold)).astype(jnp.float32)
+
+
 def _hash(x: Array) -> Array:
     """Returns a float in [0, 1) that depends on nothing but the bits of each entry."""
     bits = jax.lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32)
