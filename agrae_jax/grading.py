@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from agrae_jax.types import Graded, Rollout
 DecodeFn = Callable[[list[int]], str]
 GradeFn = Callable[[list[tuple[str, str]]], list[Any]]
 # (completion text, reference answer) pairs -> verdicts with `outcome` ("correct",
-# "wrong" or "ungradable") and `answer` (None if none could be extracted)
+# "wrong" or "ungradable"), `answer` (None if none could be extracted) and `format_ok`
+# (None where the verifier asks for no format)
 
 
 def verify(
@@ -55,7 +57,50 @@ def grade_rows(
 
     graded = Graded(
         correct_BG=table(lambda v: v.outcome == "correct"),
-        format_ok_BG=table(lambda v: v.answer is not None),
+        format_ok_BG=table(_format_ok),
         valid_BG=table(lambda v: v.outcome != "ungradable"),
     )
     return graded, [verdicts[b * samples : (b + 1) * samples] for b in range(rows)]
+
+
+def _format_ok(verdict: Any) -> bool:
+    return (
+        verdict.answer is not None if verdict.format_ok is None else verdict.format_ok
+    )
+
+
+def remembering(decode: DecodeFn, size: int) -> DecodeFn:
+    """`decode` that keeps its last `size` texts: those of a rollout are needed thrice.
+
+    (Where they are graded ahead, where they are graded, and where they are written.)
+    """
+    cached = functools.lru_cache(maxsize=size)(lambda tokens: decode(list(tokens)))
+    return lambda tokens: cached(tuple(tokens))
+
+
+def ahead(
+    rollout: Rollout,
+    *,
+    answers: Mapping[int, str],
+    decode: DecodeFn,
+    submit: Callable[[list[tuple[str, str]]], Any],
+) -> None:
+    """Starts grading a wave while the devices sample the next one.
+
+    `answers` go by prompt id. The verdicts wait in the cache of the grader. In a run
+    of several processes a wave holds rows that others will grade: it is left to them.
+    """
+    if not rollout.length_BG.is_fully_addressable:
+        return
+    completion, length = (
+        np.asarray(rollout.completion_BGT),
+        np.asarray(rollout.length_BG),
+    )
+    ids = np.asarray(rollout.prompts.prompt_id_B).tolist()
+    submit(
+        [
+            (decode(row[:n].tolist()), answers[prompt])
+            for prompt, rows, ns in zip(ids, completion, length, strict=True)
+            for row, n in zip(rows, ns, strict=True)
+        ]
+    )

@@ -49,9 +49,18 @@ def make_sampler(policy: Policy, spec: SampleSpec, *, out_shardings=None) -> Sam
 
 
 def sample(
-    params: Params, prompts: PromptBatch, seed: Array, *, wave: int, sampler: SampleFn
+    params: Params,
+    prompts: PromptBatch,
+    seed: Array,
+    *,
+    wave: int,
+    sampler: SampleFn,
+    on_wave: Callable[[Rollout], None] | None = None,
 ) -> Rollout:
-    """Samples `wave` groups at a time (0 = all) and puts the rollouts together."""
+    """Samples `wave` groups at a time (0 = all) and puts the rollouts together.
+
+    `on_wave` gets every wave but the last, while those after it are sampled.
+    """
     total = prompts.tokens_BL.shape[0]
     if wave in (0, total):
         return sampler(params, prompts, seed)
@@ -59,6 +68,8 @@ def sample(
         sampler(params, jax.tree.map(lambda x, i=i: x[i : i + wave], prompts), seed)
         for i in range(0, total, wave)
     ]
+    for part in parts[:-1] if on_wave else ():
+        on_wave(part)
     return jax.tree.map(lambda *xs: jnp.concatenate(xs), *parts)
 
 

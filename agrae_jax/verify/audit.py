@@ -66,10 +66,10 @@ class SecondOpinion:
     def __init__(self, share: float, deadline_s: float = 5.0):
         self._share = share
         self._pool = Pool(1, deadline_s, verifier="math-verify")
-        self._waiting: list[tuple[int, list[Row], Batch]] = []
+        self._waiting: list[tuple[list[Row], Batch]] = []
 
     def submit(
-        self, step: int, items: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]
+        self, items: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]
     ) -> None:
         """Starts the second grading of a sample of (text, gold) items."""
         chosen = [
@@ -80,26 +80,27 @@ class SecondOpinion:
         if not chosen:
             return
         rows = [
-            {"step": step, "gold": g, "answer": v.answer, "outcome": v.outcome,
+            {"gold": g, "answer": v.answer, "outcome": v.outcome,
              "rule": v.rule, "text": text[-2000:]}
             for (text, g), v in chosen
         ]  # fmt: skip
         batch = self._pool.submit([item for item, _ in chosen])
-        self._waiting.append((step, rows, batch))
+        self._waiting.append((rows, batch))
 
-    def collect(self, *, wait: bool = False) -> tuple[int, list[Row]]:
-        """How many were compared since the last call, and the disagreements."""
-        compared, found, rest = 0, [], []
-        for step, rows, batch in self._waiting:
-            if not (wait or batch.done()):
-                rest.append((step, rows, batch))
-                continue
+    def collect(self, step: int) -> tuple[int, int, list[Row]]:
+        """Waits; returns how many were compared since the last call, how many the
+        second grader could not judge, and the disagreements, marked with `step`."""
+        compared, unanswered, found = 0, 0, []
+        for rows, batch in self._waiting:
             for row, second in zip(rows, batch.result(), strict=True):
+                if second.outcome == UNGRADABLE:
+                    unanswered += 1
+                    continue
                 compared += 1
                 if second.outcome != row["outcome"]:
-                    found.append(row | {"second": second.outcome})
-        self._waiting = rest
-        return compared, found
+                    found.append({"step": step, **row, "second": second.outcome})
+        self._waiting = []
+        return compared, unanswered, found
 
     def close(self) -> None:
         """Ends the second grader."""
