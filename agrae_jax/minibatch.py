@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -18,7 +20,7 @@ def take_split(x: Array, *, index: int, count: int) -> Array:
     return x if x.ndim == 0 or count == 1 else x[index::count]
 
 
-def split_batch(batch: TrainBatch, count: int) -> TrainBatch:
+def split_rows(batch: Any, count: int) -> Any:
     """All parts of `take_split`, stacked on a new leading axis, to loop over."""
 
     def stack(x: Array) -> Array:
@@ -32,7 +34,7 @@ def split_batch(batch: TrainBatch, count: int) -> TrainBatch:
 def live_first(batch: TrainBatch, live_B: Array, count: int) -> TrainBatch:
     """Reorders groups so that the first of `count` parts hold the live ones.
 
-    Parts are those of `split_batch`; the order within live and dead is kept.
+    Parts are those of `split_rows`; the order within live and dead is kept.
     """
     rows = live_B.shape[0] // count
     order = jnp.argsort(~live_B, stable=True).reshape(count, rows).T.reshape(-1)

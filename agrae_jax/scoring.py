@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from agrae_jax.minibatch import split_rows
 from agrae_jax.types import Params, Policy, PromptBatch
 
 
@@ -90,6 +91,27 @@ def score(
         chunk=chunk,
         entropy_gradient=entropy_gradient,
     )
+
+
+def score_in_parts(
+    params: Params,
+    prompts: PromptBatch,
+    completion_BGT: Array,
+    *,
+    parts: int,
+    policy: Policy,
+    temperature: float,
+    chunk: int,
+) -> tuple[Array, Array]:
+    """`score` of B / parts groups at a time: a whole rollout batch need not fit."""
+
+    def one(part: tuple[PromptBatch, Array]) -> tuple[Array, Array]:
+        return score(params, *part, policy=policy, temperature=temperature, chunk=chunk)
+
+    if parts == 1:
+        return one((prompts, completion_BGT))
+    scored = jax.lax.map(one, split_rows((prompts, completion_BGT), parts))
+    return jax.tree.map(lambda x: x.swapaxes(0, 1).reshape(-1, *x.shape[2:]), scored)
 
 
 def length_mask(length_BG: Array, width: int) -> Array:

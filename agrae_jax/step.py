@@ -21,12 +21,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from agrae_jax.metrics import merge
-from agrae_jax.minibatch import live_first, split_batch, take_split, token_context
+from agrae_jax.minibatch import live_first, split_rows, take_split, token_context
 from agrae_jax.optim import apply_gradients
 from agrae_jax.rl import loss as rl_loss
 from agrae_jax.rl.diagnostics import token_diagnostics
 from agrae_jax.rl.masked import as_sum
-from agrae_jax.scoring import length_mask, score
+from agrae_jax.scoring import length_mask, score, score_in_parts
 from agrae_jax.types import (
     Graded,
     Method,
@@ -129,7 +129,11 @@ def prepare(
     """
     prompts, completion = rollout.prompts, rollout.completion_BGT
     scored = functools.partial(
-        score, policy=policy, temperature=spec.temperature, chunk=spec.chunk
+        score_in_parts,
+        parts=spec.mini_batches * spec.micro_batches,
+        policy=policy,
+        temperature=spec.temperature,
+        chunk=spec.chunk,
     )
     reward_input = RewardInput(
         correct_BG=graded.correct_BG,
@@ -244,7 +248,7 @@ def update(
             push_BGT = batch.weight_BGT * batch.keep_BGT * batch.advantage_BGT
             live_B = (push_BGT != 0).any((1, 2))
         ordered = live_first(batch, live_B, spec.micro_batches)
-        micros = split_batch(ordered, spec.micro_batches)
+        micros = split_rows(ordered, spec.micro_batches)
         count = jnp.maximum(-(-live_B.sum() // rows), 1)
         trained = (count * rows).astype(jnp.float32)
 

@@ -4,6 +4,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from agrae_jax import models, scoring
@@ -93,6 +94,23 @@ def sizes(jaxpr):
                 inner = getattr(inner, "jaxpr", inner)
                 if hasattr(inner, "eqns"):
                     yield from sizes(inner)
+
+
+@pytest.mark.parametrize("parts", [2, 4])
+def test_parts_of_a_batch_are_scored_like_the_whole_in_its_order(parts):
+    policy = models.random("qwen2", {"hidden_size": 576, "num_attention_heads": 9,
+                                     "num_key_value_heads": 3})  # fmt: skip
+    params = policy.init(jax.random.key(0))
+    rng = np.random.default_rng(0)
+    length = np.array([6, 1, 4, 5], np.int32)
+    tokens = rng.integers(0, 512, (4, 6), dtype=np.int32)
+    completion = rng.integers(0, 512, (4, 2, 5), dtype=np.int32)
+    prompts = PromptBatch(tokens, length, np.arange(4), np.arange(4))
+    options = {"policy": policy, "temperature": 0.7, "chunk": 64}
+    whole = scoring.score(params, prompts, completion, **options)
+    found = scoring.score_in_parts(params, prompts, completion, parts=parts, **options)
+    for a, b in zip(found, whole, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-5)
 
 
 if __name__ == "__main__":
