@@ -21,6 +21,7 @@ from agrae_jax.distributed import global_rows
 from agrae_jax.errors import UserError
 from agrae_jax.grading import DecodeFn, GradeFn, verify
 from agrae_jax.optim import make_optimizer, state_shardings
+from agrae_jax.recompiles import CompiledOnce
 from agrae_jax.rl import rewards
 from agrae_jax.types import Method, Params, PromptBatch, Rollout, TrainState
 
@@ -103,10 +104,12 @@ def build_sampler(
 ):
     """A (params, host prompts) -> Rollout that samples `wave` groups at a time."""
     rows = sharding.batch_sharding(model.mesh)
-    sampler = sampling.make_sampler(model.policy, spec, out_shardings=rows)
+    sampler = CompiledOnce(
+        "sample", sampling.make_sampler(model.policy, spec, out_shardings=rows)
+    )
     to_sample = _to_sampling_layout(model)
 
-    def run(params: Params, prompts: PromptBatch) -> Rollout:
+    def run(params: Params, prompts: PromptBatch, first: int | None = None) -> Rollout:
         prompts = global_rows(prompts, rows)
         return sampling.sample(
             to_sample(params),
@@ -115,6 +118,7 @@ def build_sampler(
             wave=wave,
             sampler=sampler,
             on_wave=on_wave,
+            first=None if first is None else jnp.int32(first),
         )
 
     run.jitted = sampler  # pyright: ignore[reportFunctionMemberAccess]
@@ -169,6 +173,7 @@ def update_spec(config: Any, method: Method) -> step.UpdateSpec:
         temperature=config.rollout.temperature,
         budget=config.rollout.max_new_tokens,
         chunk=config.updates.logprob_chunk,
+        skip_not_finite=config.updates.on_nan == "skip",
     )
 
 
@@ -196,12 +201,17 @@ def build_step(
             on_wave=on_wave,
         ),
         verify=functools.partial(verify, decode=decode, grade=grade),
-        prepare=jax.jit(functools.partial(step.prepare, **bound)),
-        update=jax.jit(
-            functools.partial(step.update, tx=tx, **bound),
-            donate_argnums=0,
-            # Pinned: otherwise the second call meets other layouts and recompiles.
-            out_shardings=(shardings, None),
+        prepare=CompiledOnce(
+            "prepare", jax.jit(functools.partial(step.prepare, **bound))
+        ),
+        update=CompiledOnce(
+            "update",
+            jax.jit(
+                functools.partial(step.update, tx=tx, **bound),
+                donate_argnums=0,
+                # Pinned: otherwise the second call meets other layouts and recompiles.
+                out_shardings=(shardings, None),
+            ),
         ),
         epochs=spec.epochs,
     )

@@ -73,6 +73,12 @@ class Checkpoints:
             ),
         )
 
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def save(self, step: int, state: TrainState, meta: dict[str, Any]) -> None:
         """Starts to save `state` as checkpoint `step`; `meta` must be JSON.
 
@@ -96,6 +102,11 @@ class Checkpoints:
         """The newest step, or None. It is not checked: see `restore_latest`."""
         steps = self.steps()
         return steps[-1] if steps else None
+
+    def committed(self) -> int:
+        """The newest step that is on disk, 0 for none; one in flight is not yet."""
+        names = [path.name for path in self.directory.glob("*") if path.is_dir()]
+        return max((int(name) for name in names if name.isdigit()), default=0)
 
     def restore(
         self, step: int, target: TrainState

@@ -25,7 +25,7 @@ from ml_collections.config_dict import ConfigDict, FrozenConfigDict
 
 from agrae_jax import config_docs, config_file, config_rules, config_text, methods
 from agrae_jax.data import datasets
-from agrae_jax.errors import INTERRUPTED, PIPE_CLOSED, UserError
+from agrae_jax.errors import INTERRUPTED, PIPE_CLOSED, Preempted, UserError
 from agrae_jax.verify import verifiers
 
 
@@ -86,6 +86,9 @@ def main(run: Callable[[list[str]], int | None]) -> NoReturn:
         code = run(sys.argv[1:]) or 0
         sys.stdout.flush()  # here, where a reader that left can still be caught
         sys.exit(code)
+    except Preempted as error:
+        print(f"stopped: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

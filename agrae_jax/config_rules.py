@@ -16,6 +16,7 @@ _CHOICES = {
     "data.template": ("chat", "qwen", "simple", "qwen3_no_thinking", "llama", "raw"),
     "optim.schedule": ("constant", "linear", "cosine"),
     "optim.mu_dtype": ("float32", "bfloat16"),
+    "updates.on_nan": ("stop", "skip"),
 }
 
 # field -> (smallest, largest allowed value or None)
@@ -56,6 +57,7 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "eval.prompts": (0, None),
     "checkpoint.every": (1, None),
     "checkpoint.keep": (1, None),
+    "checkpoint.grace_s": (0.1, None),
     "log.rollouts_every": (0, None),
     "verify.deadline_s": (0.01, 3600),
     "loss.clip_low": (0, None),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 from agrae_jax import build
 from agrae_jax.console import BeforeAfter, Console, duration
+from agrae_jax.data import fingerprint
 from agrae_jax.data.batches import eval_batches
 from agrae_jax.evaluation import compare, evaluate_batches, pass_table, summarize
 from agrae_jax.grading import GradeFn
@@ -26,7 +28,10 @@ class Evaluator:
         run: RunDirectory,
         console: Console,
         grade: GradeFn,
+        *,
+        check: Callable[[], None] = lambda: None,
     ):
+        self._check = check  # called after each wave; it may raise
         self._config, self._model, self._run = config, model, run
         self._console, self._grade = console, grade
         spec = build.eval_spec(config, model.tokenizer)
@@ -43,6 +48,7 @@ class Evaluator:
             console.warn(
                 f"{dropped} test prompts longer than data.max_prompt_tokens left out"
             )
+        self.data = fingerprint.of(self._encoded)
         self.name = dataset_slug(config.data.test)
 
     def run(
@@ -64,6 +70,7 @@ class Evaluator:
 
             def on_wave(done: int) -> None:
                 nonlocal seen
+                self._check()
                 progress.advance(by=done - seen)
                 seen = done
 

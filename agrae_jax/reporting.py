@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from agrae_jax.console import Console, StepReport
 from agrae_jax.data.batches import HostBatch
 from agrae_jax.distributed import local_rows
-from agrae_jax.errors import UserError
 from agrae_jax.grading import DecodeFn
 from agrae_jax.metrics import Values
 from agrae_jax.run_directory import RunDirectory
@@ -40,23 +38,28 @@ def announce(console: Console, config: Any, run: RunDirectory) -> None:
 
 
 class Timer:
-    """Seconds per phase; a phase ends when the next one starts or at `stop`."""
+    """Seconds per phase; a phase ends when the next one starts or at `stop`.
 
-    def __init__(self) -> None:
+    `between` is called before each phase and may raise.
+    """
+
+    def __init__(self, between: Callable[[], None] = lambda: None) -> None:
         self.seconds: dict[str, float] = {}
-        self._name, self._since = "", 0.0
+        self.phase = ""  # the running one
+        self._between, self._since = between, 0.0
 
     def start(self, name: str) -> None:
         """Ends the running phase and starts `name`."""
         self.stop()
-        self._name, self._since = name, time.monotonic()
+        self._between()
+        self.phase, self._since = name, time.monotonic()
 
     def stop(self) -> None:
         """Ends the running phase."""
-        if self._name:
+        if self.phase:
             spent = time.monotonic() - self._since
-            self.seconds[self._name] = self.seconds.get(self._name, 0.0) + spent
-        self._name = ""
+            self.seconds[self.phase] = self.seconds.get(self.phase, 0.0) + spent
+        self.phase = ""
 
 
 def report_step(
@@ -124,31 +127,3 @@ def rollout_rows(
                 "reward": float(reward[row, g]),
                 "advantage": float(advantage[row, g]),
             }
-
-
-def check_ungradable(values: Mapping[str, Any], step: int, limit: float) -> None:
-    """Raises UserError where too much of a step could not be graded to train on."""
-    share = values["ungradable"] or 0.0
-    if share > limit:
-        raise UserError(
-            f"step {step}: {share:.0%} of the completions could not be graded, over"
-            f" verify.max_ungradable={limit}; the reasons are in rollouts/ (golds that"
-            " do not parse, or verify.deadline_s too short)"
-        )
-
-
-DIVERGED = 4  # exit code
-
-
-def check_finite(values: Mapping[str, Any], step: int) -> None:
-    """Raises UserError where the loss or the gradient is not a number.
-
-    It is called before the step's checkpoint is saved, so the last one stays good.
-    """
-    for name in ("loss", "grad_norm", "update_norm"):
-        if not math.isfinite(values[name] or 0.0):
-            raise UserError(
-                f"step {step}: {name} is {values[name]}: the run diverged. The last"
-                " checkpoint is from before; lower optim.learning_rate",
-                exit_code=DIVERGED,
-            )

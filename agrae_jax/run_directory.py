@@ -3,10 +3,12 @@
     config.json       the resolved config
     versions.json     Python, packages and a hash of this code, of the last launch
     status.json       {"finished": bool, "step": int}
+    data.json         fingerprints of the data sets
     metrics.jsonl     one object a step
     rollouts/         step_000001.jsonl: one object a completion
     checkpoints/      orbax, by step
     eval/             <name>.json
+    faults/           batches whose loss or gradient was no number
     summary.txt       the closing tables
     .lock             held while a process trains here
 
@@ -22,6 +24,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
+
+import numpy as np
 
 from agrae_jax.errors import UserError
 from agrae_jax.metrics import read_jsonl, truncate_to
@@ -70,15 +74,46 @@ class RunDirectory:
         """Writes status.json: `step` steps are done and saved."""
         write_json(self.path / "status.json", {"finished": finished, "step": step})
 
-    def cut_back(self, step: int) -> None:
-        """Drops what was logged after the checkpoint of `step`, before a resume."""
+    def note_saved(self, step: int) -> None:
+        """Writes status.json where a newer checkpoint is on disk than it says."""
+        if step > self.status().get("step", 0):
+            self.mark(step=step, finished=False)
+
+    def cut_back(self, step: int) -> list[int]:
+        """Drops what was logged after the checkpoint of `step`, before a resume.
+
+        Returns the steps up to it that have no line in metrics.jsonl.
+        """
         truncate_to(self.metrics, step)
+        lines = {line["step"] for line in self.read_metrics()}
         for name in ("ungradable", "audit"):
             truncate_to(self.path / "verify" / f"{name}.jsonl", step)
         for path in self.rollouts.iterdir():
             ours = re.fullmatch(r"step_(\d{6,})\.jsonl(\.tmp)?", path.name)
             if ours and (ours[2] or int(ours[1]) > step):
                 path.unlink()
+        return [number for number in range(1, step + 1) if number not in lines]
+
+    def data(self) -> dict[str, Any]:
+        """Returns the fingerprints of the data that the run was started with, or {}."""
+        path = self.path / "data.json"
+        return _read_json(path) if path.exists() else {}
+
+    def write_data(self, fingerprints: Mapping[str, Any]) -> None:
+        """Writes data.json."""
+        write_json(self.path / "data.json", fingerprints)
+
+    def write_fault(self, step: int, arrays: Mapping[str, np.ndarray]) -> Path:
+        """Writes faults/step_000012.npz, the batch of a broken step."""
+        path = self.path / "faults" / f"step_{step:06d}.npz"
+        try:
+            path.parent.mkdir(exist_ok=True)
+            with path.with_suffix(".tmp").open("wb") as file:
+                np.savez_compressed(file, **arrays)
+            os.replace(path.with_suffix(".tmp"), path)
+        except OSError as error:
+            raise UserError(f"cannot write {path}: {error.strerror}") from error
+        return path
 
     def rollout_path(self, step: int) -> Path:
         """The file of one step's completions."""

@@ -86,6 +86,7 @@ def get_config() -> config_dict.ConfigDict:
     c.updates.mini_batches = 1  # optimizer steps per rollout batch; divides prompts
     c.updates.epochs = 1  # passes over a rollout batch
     c.updates.micro_batches = 1  # gradient accumulation; divides prompts / mini_batches
+    c.updates.on_nan = "stop"  # or skip: leave out an update that is not a number
     c.updates.logprob_chunk = 1024  # tokens of logits alive at once per device, >= 1
 
     c.eval = config_dict.ConfigDict()
@@ -103,6 +104,8 @@ def get_config() -> config_dict.ConfigDict:
     c.checkpoint = config_dict.ConfigDict()
     c.checkpoint.every = 10  # steps; the last step is always saved
     c.checkpoint.keep = 2  # newest ones kept, >= 1
+    c.checkpoint.grace_s = 30.0  # seconds from SIGTERM to the end; it saves before
+    c.checkpoint.notice_url = ""  # polled for a maintenance notice; "" = none
 
     c.log = config_dict.ConfigDict()
     c.log.rollouts_every = 1  # steps between saved rollouts; 0 = never

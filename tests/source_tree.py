@@ -25,10 +25,15 @@ UNITS: dict[str, tuple[int, str]] = {
         3,
         "compilation_cache sampling scoring minibatch optim checkpoint checksums "
         "metrics distributed "
-        "grading evaluation run_directory versions console config config_*",
+        "grading evaluation run_directory versions console config config_* preemption "
+        "health recompiles",
     ),
     "step": (4, "step"),
-    "entry": (5, "train build build_model reporting evaluator evaluate grader"),
+    "entry": (
+        5,
+        "train build build_model reporting evaluator evaluate grader job memory "
+        "step_log replay",
+    ),
 }
 LAYER = {unit: layer for unit, (layer, _) in UNITS.items()}
 

@@ -51,9 +51,9 @@ def test_each_program_compiles_once_in_three_steps():
             batch = stream.batch(i)
             state, _, _ = step.rlvr_step(state, batch.prompts, batch.answers, fns=fns)
     assert int(state.step) == 3
-    assert fns.sample.jitted._cache_size() == 1
-    assert fns.prepare._cache_size() == 1
-    assert fns.update._cache_size() == 1
+    assert fns.sample.jitted.compiles() == 1
+    assert fns.prepare.compiles() == 1
+    assert fns.update.compiles() == 1
 
 
 def fixed_rollout(b=8, g=4, length=16, t=12, vocab=100, seed=0):

@@ -1,0 +1,144 @@
+"""Everything a step needs, built from a config: what train and replay share."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from agrae_jax import build, memory
+from agrae_jax.checkpoint import Checkpoints
+from agrae_jax.data import fingerprint
+from agrae_jax.data.batches import Stream
+from agrae_jax.errors import DATA, UserError
+from agrae_jax.grader import Grader
+from agrae_jax.grading import DecodeFn, ahead, remembering
+from agrae_jax.run_directory import RunDirectory
+from agrae_jax.step import StepFns
+from agrae_jax.types import Params, Rollout, TrainState
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A run's parts. `state` is the one before the first step."""
+
+    model: build.Model
+    stream: Stream
+    state: TrainState
+    fns: StepFns
+    ref_params: Params | None
+    decode: DecodeFn
+    data: fingerprint.Fingerprint
+    memory: memory.Estimate
+
+
+def build_job(
+    config: Any,
+    mesh: jax.sharding.Mesh,
+    grader: Grader,
+    *,
+    say: Callable[[str], None],
+    check: Callable[[], None] = lambda: None,
+) -> Job:
+    """Reads the data and the weights and binds the step's functions.
+
+    `say` receives warnings; `check` is called between waves and may raise.
+    """
+    model = build.build_model(config, mesh)
+    method = build.build_method(config)
+    optimizer = build.build_optimizer(config, method)
+    problems = build.build_problems(config, "train")
+    encoded, dropped = build.encode_problems(config, problems, model)
+    if dropped:
+        say(f"{dropped} prompts longer than data.max_prompt_tokens left out")
+    stream = Stream(encoded, seed=config.seed, batch=config.rollout.prompts)
+    state, shardings = build.build_state(model, method, optimizer)
+    completions = config.rollout.prompts * config.rollout.samples
+    decode = remembering(model.tokenizer.decode, completions)
+    answers = {item.problem.id: item.problem.answer for item in encoded}
+    grade_ahead = functools.partial(
+        ahead, answers=answers, decode=decode, submit=grader.submit
+    )
+
+    def on_wave(rollout: Rollout) -> None:
+        check()
+        grade_ahead(rollout)
+
+    fns = build.build_step(
+        config,
+        model,
+        method,
+        optimizer,
+        shardings,
+        grader.grade_rollout,
+        decode=decode,
+        on_wave=on_wave,
+    )
+    ref_params = build.reference_params(model, method)
+    needs = memory.estimate(
+        config, model, state, prompt=stream.length, reference=ref_params is not None
+    )
+    data = fingerprint.of(encoded)
+    return Job(model, stream, state, fns, ref_params, decode, data, needs)
+
+
+def resume(
+    job: Job,
+    checkpoints: Checkpoints,
+    run: RunDirectory,
+    say: Callable[[str], None],
+) -> tuple[int, TrainState]:
+    """(steps done, state) of the newest whole checkpoint, or (0, the first state).
+
+    The logs are cut back to it. Raises UserError where steps had been saved and no
+    checkpoint is left: beginning again would throw the logs away.
+    """
+    saved = run.status().get("step", 0)
+    restored = checkpoints.restore_latest(build.abstract(job.state))
+    if restored is None and saved:
+        raise UserError(
+            f"{run.checkpoints} holds no whole checkpoint, but step {saved} was saved"
+            " (status.json): put the checkpoints back, or give a new --workdir. To"
+            f" begin again here and lose the logs, remove {run.path / 'status.json'}"
+        )
+    if restored is None:
+        first, state = 0, job.state
+    else:
+        first, state, _ = restored
+        for leaf in jax.tree.leaves(job.state):
+            leaf.delete()  # or the run would hold two of everything
+        if first < saved:
+            say(f"the checkpoint of step {saved} is gone: going on from step {first}")
+    lacking = run.cut_back(first)
+    if lacking:
+        say(
+            f"{run.metrics} lacks {_some(lacking)} of the {first} steps done (cut or"
+            " edited?): they stay lacking; curves will have a gap"
+        )
+    return first, state
+
+
+def check_data(
+    run: RunDirectory, found: dict[str, fingerprint.Fingerprint], *, keep: bool = True
+) -> None:
+    """Keeps the fingerprints of the data, or raises UserError where they changed."""
+    known = run.data()
+    for split, now in found.items():
+        before = known.get(split)
+        changed = before and fingerprint.difference(before, now)
+        if changed:
+            raise UserError(
+                f"data.{split} {changed}: this run was started on other data. Put the"
+                " old files back, or give a new --workdir",
+                exit_code=DATA,
+            )
+    if keep and found != known:
+        run.write_data(found)
+
+
+def _some(steps: list[int]) -> str:
+    shown = ", ".join(map(str, steps[:5]))
+    return f"steps {shown}" + (f" and {len(steps) - 5} more" if len(steps) > 5 else "")
