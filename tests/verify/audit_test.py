@@ -14,15 +14,15 @@ def test_disagreements_are_kept():
     items = [("\\boxed{0.5}", "\\frac12"), ("\\boxed{0.6}", "\\frac12")]
     second = audit.SecondOpinion(share=1.0, deadline_s=20)
     try:
-        second.submit(3, items, [verdict("correct"), verdict("correct")])
-        compared, found = second.collect(wait=True)
+        second.submit(items, [verdict("correct"), verdict("correct")])
+        compared, unanswered, found = second.collect(3)
     finally:
         second.close()
-    assert compared == 2
+    assert (compared, unanswered) == (2, 0)
     assert [(r["step"], r["gold"], r["outcome"], r["second"]) for r in found] == [
         (3, "\\frac12", "correct", "wrong")
     ]
-    assert second.collect() == (0, [])
+    assert second.collect(4) == (0, 0, [])
 
 
 def test_the_sample_depends_on_the_items_alone():
