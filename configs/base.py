@@ -47,9 +47,8 @@ def get_config() -> config_dict.ConfigDict:
     c.rollout.wave = 0  # groups sampled at a time; 0 = all; divides prompts
 
     c.verify = config_dict.ConfigDict()
-    c.verify.verifier = (
-        "math"  # or gsm8k, choice, geo3k, reasoning_gym, pkg.mod:function
-    )
+    c.verify.verifier = "math"  # or gsm8k, choice, geo3k, reasoning_gym,
+    # package.module:function
     c.verify.kwargs = config_dict.ConfigDict()  # seeded from the verifier's signature
     c.verify.format_weight = 0.0  # share of the reward that is for the format, 0 to 1
     c.verify.workers = 2  # grader processes per host
