@@ -33,8 +33,14 @@ from agrae_jax.versions import versions
 
 # Fields that a resume may change: they decide where and how fast, not what.
 # `steps` may grow as well, unless the learning rate is planned over all of them.
-MAY_DIFFER = ("mesh.", "checkpoint.", "log.", "verify.workers", "verify.deadline_s",
-              "verify.audit")  # fmt: skip
+MAY_DIFFER = (
+    "mesh.",
+    "checkpoint.",
+    "log.",
+    "verify.workers",
+    "verify.deadline_s",
+    "verify.audit",
+)
 _OURS = {".lock", "config.json.tmp"}  # may lie in a directory that holds no run yet
 
 
