@@ -178,7 +178,13 @@ class Pool:
                     worker = self._replace(worker)
                 elif not worker.alive():
                     worker = self._replace(worker)
-                verdict = self._asked(worker, pair)
+                try:
+                    verdict = self._asked(worker, pair)
+                except Died:  # killed from outside? then the item is not to blame
+                    if self._closed:
+                        raise
+                    worker = self._replace(worker)
+                    verdict = self._asked(worker, pair)
                 if verdict.rule == "memory":  # what the item left goes with the process
                     worker.kill()
             except Late as late:

@@ -74,6 +74,18 @@ def test_a_worker_killed_from_outside_while_idle_costs_nothing():
         assert pool.grade([("\\boxed{3x}", "x+x+x")])[0].outcome == "correct"
 
 
+def test_a_grader_killed_from_outside_at_work_changes_no_verdict():
+    with Pool(workers=1, verifier=HANG) as pool:
+        batch = pool.submit([("sleep", "sleep")])
+        while not pool._workers:
+            time.sleep(0.01)
+        (worker,) = pool._workers
+        time.sleep(0.3)
+        os.kill(worker.pid, signal.SIGKILL)
+        assert outcomes(batch.result())[0][0] == "correct"
+        assert pool.stats()["workers_started"] == 2
+
+
 def test_memory_is_bounded():
     with Pool(workers=1, verifier=HANG) as pool:
         got = pool.grade([("eat", "a"), ("a", "a")])
