@@ -214,12 +214,24 @@ def build_step(
             ),
         ),
         epochs=spec.epochs,
+        greedy=_greedy_sampler(config, model, method),
+        refill=method.refill,
     )
+
+
+def _greedy_sampler(config: Any, model: Model, method: Method):
+    """One greedy completion a prompt, where the method's baseline is its reward."""
+    if "greedy_rollout" not in method.needs:
+        return None
+    spec = train_spec(config, model.tokenizer)
+    spec = dataclasses.replace(spec, samples=1, temperature=0.0, top_k=0, top_p=1.0)
+    wave = config.rollout.wave
+    return build_sampler(model, spec, seed=config.seed, wave=wave)
 
 
 def reference_params(model: Model, method: Method) -> Params | None:
     """A frozen copy of the first parameters, where the method needs a reference."""
-    if "ref_logprob" not in method.needs:
+    if not method.needs & {"ref_logprob", "ref_gap"}:
         return None
 
     def copy(params: Params) -> Params:

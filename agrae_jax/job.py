@@ -14,6 +14,7 @@ from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.data import fingerprint
 from agrae_jax.data.batches import Stream
 from agrae_jax.errors import DATA, UserError
+from agrae_jax.feed import Feed
 from agrae_jax.grader import Grader
 from agrae_jax.grading import DecodeFn, ahead, remembering
 from agrae_jax.run_directory import RunDirectory
@@ -27,6 +28,7 @@ class Job:
 
     model: build.Model
     stream: Stream
+    feed: Feed
     state: TrainState
     fns: StepFns
     ref_params: Params | None
@@ -82,7 +84,8 @@ def build_job(
         config, model, state, prompt=stream.length, reference=ref_params is not None
     )
     data = fingerprint.of(encoded)
-    return Job(model, stream, state, fns, ref_params, decode, data, needs)
+    feed = Feed(stream, method)
+    return Job(model, stream, feed, state, fns, ref_params, decode, data, needs)
 
 
 def resume(

@@ -22,12 +22,12 @@ from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.config import Flag
 from agrae_jax.console import Console
 from agrae_jax.errors import UserError
+from agrae_jax.feed import take_step
 from agrae_jax.grader import Grader
 from agrae_jax.job import Job, build_job, check_data
 from agrae_jax.metrics import finalize, without_times
 from agrae_jax.reporting import Timer, report_step, rollout_rows
 from agrae_jax.run_directory import RunDirectory
-from agrae_jax.step import rlvr_step
 from agrae_jax.types import TrainState
 
 FLAGS = {"step": Flag(int, 0, "the step to run again, from 1")}
@@ -57,11 +57,10 @@ def main(argv: list[str]) -> int:
         console.say(f"Replaying step {wanted} of {run.path} from checkpoint {first}")
         for step in range(first, wanted):
             timer = Timer()
-            batch = job.stream.batch(step)
-            state, metrics, seen = rlvr_step(
+            state, metrics, seen, batch = take_step(
+                job.feed,
                 state,
-                batch.prompts,
-                batch.answers,
+                step,
                 fns=job.fns,
                 ref_params=job.ref_params,
                 on_phase=timer.start,

@@ -6,6 +6,8 @@ The head is applied to a chunk of tokens at a time, under remat, so that at most
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -23,12 +25,13 @@ def token_logprobs(
     temperature: float,
     chunk: int,
     entropy_gradient: bool = False,
+    statistic: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array]:
     """Log-probability of each token and entropy of its distribution, both [B, G, T].
 
     Both are of softmax(logits / temperature), float32, in nats. `chunk` is the
     number of logit rows alive at once. The entropy carries a gradient only if asked,
-    since it is usually a metric.
+    since it is usually a metric. A `statistic` of the logits takes its place.
     """
     b, g, t, d = hidden_BGTD.shape
     width = max(1, min(t, chunk // max(b * g, 1)))  # tokens of each row in a chunk
@@ -47,6 +50,8 @@ def token_logprobs(
         shifted = logits - shift
         log_total = jnp.log(jnp.exp(shifted).sum(-1))
         taken = jnp.take_along_axis(shifted, token_BGC[..., None], axis=-1)[..., 0]
+        if statistic is not None:
+            return taken - log_total, statistic(logits)
         free = shifted if entropy_gradient else jax.lax.stop_gradient(shifted)
         log_z = log_total if entropy_gradient else jax.lax.stop_gradient(log_total)
         mean = (jnp.exp(free - log_z[..., None]) * free).sum(-1)
@@ -77,6 +82,7 @@ def score(
     temperature: float,
     chunk: int,
     entropy_gradient: bool = False,
+    statistic: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array]:
     """(logprob_BGT, entropy_BGT) by one group-structured forward: prompts once."""
     hidden = policy.forward_groups(
@@ -90,6 +96,7 @@ def score(
         temperature=temperature,
         chunk=chunk,
         entropy_gradient=entropy_gradient,
+        statistic=statistic,
     )
 
 
@@ -102,11 +109,19 @@ def score_in_parts(
     policy: Policy,
     temperature: float,
     chunk: int,
+    statistic: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array]:
     """`score` of B / parts groups at a time: a whole rollout batch need not fit."""
 
     def one(part: tuple[PromptBatch, Array]) -> tuple[Array, Array]:
-        return score(params, *part, policy=policy, temperature=temperature, chunk=chunk)
+        return score(
+            params,
+            *part,
+            policy=policy,
+            temperature=temperature,
+            chunk=chunk,
+            statistic=statistic,
+        )
 
     if parts == 1:
         return one((prompts, completion_BGT))

@@ -17,11 +17,11 @@ from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.console import Console
 from agrae_jax.errors import Preempted
 from agrae_jax.evaluator import Evaluator
+from agrae_jax.feed import take_step
 from agrae_jax.grader import Grader
 from agrae_jax.job import build_job, check_data, resume
 from agrae_jax.preemption import Notice
 from agrae_jax.reporting import Timer, announce
-from agrae_jax.step import rlvr_step
 from agrae_jax.step_log import StepLog
 
 
@@ -73,11 +73,10 @@ def train(config: Any, workdir: str | Path) -> None:
             with console.training(config.steps, done=done) as progress:
                 while done < config.steps:
                     timer = Timer(between=notice.check)
-                    batch = job.stream.batch(done)
-                    state, metrics, seen = rlvr_step(
+                    state, metrics, seen, batch = take_step(
+                        job.feed,
                         state,
-                        batch.prompts,
-                        batch.answers,
+                        done,
                         fns=job.fns,
                         ref_params=job.ref_params,
                         on_phase=timer.start,

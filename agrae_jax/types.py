@@ -183,6 +183,9 @@ class Policy:
     init_cache: Callable[[int, int, int, int], Any]
     # (B, G, L, T) -> cache pytree; a prompt part [K, B, P + L, ..] and a completion
     # part [K, B, G, T, ..]
+    resize_cache: Callable[[Any, Array, Array, int], Any]
+    # (cache, group_N, sample_NH, T) -> cache of those groups, and of those samples of
+    # each, with room for T tokens; before or after decode_layout
     prefill: Callable[[Params, Array, Array, Any], tuple[Array, Any]]
     # (params, tokens_BL, length_B, cache) -> (hidden_BD, cache)
     decode_layout: Callable[[Params, Any], tuple[Params, Any]]

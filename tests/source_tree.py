@@ -23,16 +23,17 @@ UNITS: dict[str, tuple[int, str]] = {
     "data": (2, "data/"),
     "runtime": (
         3,
-        "compilation_cache sampling scoring minibatch optim checkpoint checksums "
+        "compilation_cache draws sampling segments scoring minibatch optim "
+        "checkpoint checksums "
         "metrics distributed "
         "grading evaluation run_directory versions console config config_* preemption "
         "health recompiles",
     ),
-    "step": (4, "step"),
+    "step": (4, "step refill feed"),
     "entry": (
         5,
         "train build build_model reporting evaluator evaluate grader job memory "
-        "step_log replay",
+        "step_log replay export",
     ),
 }
 LAYER = {unit: layer for unit, (layer, _) in UNITS.items()}

@@ -109,6 +109,12 @@ class Stream:
         items = [self.encoded[orders[d // n][d % n]] for d in numbers]
         return _pack(items, first, self.length, weight=np.ones(count, np.float32))
 
+    def chosen(self, indices: Sequence[int], first: int) -> HostBatch:
+        """The problems at `indices`, as draws `first`, `first` + 1 and so on."""
+        items = [self.encoded[index] for index in indices]
+        weight = np.ones(len(items), np.float32)
+        return _pack(items, first, self.length, weight=weight)
+
     def order(self, epoch: int) -> np.ndarray:
         """The permutation of one epoch, the same with every version of numpy."""
         key = np.array([self.seed, epoch], np.uint64)

@@ -57,6 +57,8 @@ def token_context(
     old_entropy: Any = None,
     mask: Any = None,
     weight: Any = None,
+    selected: Any = None,
+    statistic: Any = None,
     inputs: AdvantageInput | None = None,
 ) -> TokenContext:
     """`logprob` is [B, G, T]; old, sampler and reference log-probs default to it."""
@@ -81,6 +83,8 @@ def token_context(
         valid_BG=inputs.valid_BG,
         reward_BG=inputs.reward_BG,
         stats=inputs.stats,
+        selected_BGT=None if selected is None else f32(selected),
+        statistic_BGT=None if statistic is None else f32(statistic),
     )
 
 
