@@ -18,10 +18,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+from jax import Array
+
 from agrae_jax.errors import UserError
-from agrae_jax.rl import regularizers
+from agrae_jax.rl import regularizers, rewards
 from agrae_jax.rl.reductions import REDUCTIONS
-from agrae_jax.types import Method, RegularizerFn
+from agrae_jax.types import AdvantageInput, Method, Metrics, RegularizerFn
 
 T = TypeVar("T")
 
@@ -62,12 +64,14 @@ def override(
     entropy_coef: float | None = None,
     kl_coef: float | None = None,
     kl_kind: str | None = None,
+    kl_reward_coef: float | None = None,
     reduction: str | None = None,
 ) -> Method:
     """Returns `method` with loss settings replaced; None keeps the method's own.
 
-    A coefficient of 0 removes its term. Raises UserError where the method's surrogate
-    has no such clip.
+    A coefficient of 0 removes its term. `kl_reward_coef` takes a KL from the reward,
+    k1 unless `kl_kind` says otherwise. Raises UserError where the surrogate has no such
+    clip.
     """
     clips = {"low": clip_low, "high": clip_high, "dual": dual_clip}
     for key, value in clips.items():
@@ -76,12 +80,39 @@ def override(
     if entropy_coef is not None:
         term = partial(regularizers.entropy_bonus, coef=entropy_coef)
         method = _with_regularizer(method, term, "token_entropy")
-    if kl_coef is not None or kl_kind is not None:
+    if kl_reward_coef:
+        kind = choose("loss.kl_kind", kl_kind or "k1", regularizers.ESTIMATORS)
+        method = _with_kl_reward(method, kl_reward_coef, kind)
+    if kl_coef is not None or (kl_kind is not None and not kl_reward_coef):
         method = _with_kl(method, kl_coef, kl_kind)
     if reduction is not None:
         chosen = choose("loss.reduction", reduction, REDUCTIONS)
         method = dataclasses.replace(method, reduction=chosen)
     return method
+
+
+def with_state(
+    method: Method,
+    key: str,
+    init: Callable[[], Any],
+    update: Callable[[Any, AdvantageInput, Array, Metrics], Any],
+) -> Method:
+    """Returns `method` with one more part of its state, `method_state[key]`.
+
+    `update` sees that part alone; the parts of a base are kept and updated first.
+    """
+    before = method.update_state
+
+    def init_all() -> dict[str, Any]:
+        return {**dict(method.init_state()), key: init()}
+
+    def update_all(
+        state: Any, inputs: AdvantageInput, advantage_BG: Array, metrics: Metrics
+    ) -> Any:
+        done = state if before is None else before(state, inputs, advantage_BG, metrics)
+        return {**done, key: update(state[key], inputs, advantage_BG, metrics)}
+
+    return dataclasses.replace(method, init_state=init_all, update_state=update_all)
 
 
 def choose(field: str, key: str, table: Mapping[str, T]) -> T:
@@ -181,3 +212,15 @@ def _with_kl(method: Method, coef: float | None, kind: str | None) -> Method:
         )
     term = partial(regularizers.kl_penalty, **keywords)
     return _with_regularizer(method, term, "ref_logprob")
+
+
+def _with_kl_reward(
+    method: Method, coef: float, estimator: regularizers.Estimator
+) -> Method:
+    reward = partial(
+        rewards.less_kl, reward=method.reward, coef=coef, estimator=estimator
+    )
+    # Equal verdicts no longer mean equal rewards.
+    return dataclasses.replace(
+        method, reward=reward, needs=method.needs | {"ref_gap"}, dead_groups_zero=False
+    )

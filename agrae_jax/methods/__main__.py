@@ -1,16 +1,30 @@
-"""`python -m agrae_jax.methods`: lists every method with its paper and its status."""
+"""Lists every method with its paper and its status.
+
+python -m agrae_jax.methods               one line each
+python -m agrae_jax.methods --markdown    the table of docs/methods.md
+"""
 
 from __future__ import annotations
 
-from agrae_jax import methods
+import sys
+
+from agrae_jax.methods import _listing
 
 
-def main() -> None:
-    """Prints one line a method: name, status, paper."""
-    for name in methods.names():
-        method = methods.resolve(name)
-        print(f"{name:24} {method.status:14} {method.paper}")
+def main(arguments: list[str]) -> int:
+    """Prints the list; returns 1 if a method's file could not be read, 2 if misused."""
+    if arguments == ["--markdown"]:
+        print(_listing.markdown(), end="")
+        return 0
+    if arguments:
+        print(
+            f"error: {arguments[0]} is unknown: --markdown or nothing", file=sys.stderr
+        )
+        return 2
+    found, broken = _listing.lines()
+    print("\n".join(found))
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

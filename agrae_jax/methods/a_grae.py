@@ -58,6 +58,8 @@ def make(
         under,
         name="a_grae",
         paper="A-GRAE, arXiv 2602.05548",
+        formula="DDAS A (omega / (2 sqrt p) + (1 - omega) / (2 sqrt(1 - p))) (12); ASS "
+        "A min(1, omega / alpha) where A > 0 (13)",
         shapers=(*under.shapers, *levels),
         ddof=ddof,
         zero_sum=under.zero_sum and not group_level,

@@ -28,6 +28,7 @@ def make(*, flip: str = "positive", beta: float = 0.5) -> Method:
         grpo.make(reduction="token_mean"),
         name="asym_flip_like",
         paper="after AsymGRPO's flip test, arXiv 2604.04894",
+        formula="one curve of asym_grpo mirrored in p",
         base=partial(
             advantages.odds_power, beta_pos=right * beta, beta_neg=wrong * beta
         ),

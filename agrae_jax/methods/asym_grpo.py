@@ -37,6 +37,7 @@ def make(
         grpo.make(clip_low=clip_low, clip_high=clip_high, reduction="token_mean"),
         name="asym_grpo",
         paper="AsymGRPO, arXiv 2604.04894",
+        formula="((1 - p) / p)^beta_pos, -(p / (1 - p))^beta_neg (5)",
         base=partial(advantages.odds_power, beta_pos=beta_pos, beta_neg=beta_neg),
         zero_sum=beta_pos == beta_neg == 0.5,
         dead_groups_zero=beta_pos > 0 and beta_neg > 0,

@@ -22,5 +22,6 @@ def make(*, ddof: int = 0, clip_low: float = 1.0, clip_high: float = 0.28) -> Me
         grpo.make(ddof=ddof, reduction="token_mean"),
         name="cispo",
         paper="CISPO (MiniMax-M1), arXiv 2506.13585",
+        formula="-sg(clip(ratio, 1 - low, 1 + high)) A log pi",
         surrogate=partial(surrogates.cispo, low=clip_low, high=clip_high),
     )

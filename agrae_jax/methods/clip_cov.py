@@ -38,6 +38,7 @@ def make(
         grpo.make(clip_low=clip_low, clip_high=clip_high, reduction="token_mean"),
         name="clip_cov",
         paper="Clip-Cov, arXiv 2505.22617",
+        formula="random tokens with lower < cov(A, log pi) < upper get loss 0",
         token_mask=drop,
         needs=frozenset({"current_first_pass"}),
     )

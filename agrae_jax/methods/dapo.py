@@ -5,12 +5,14 @@
     overlong_cache    > 0: rewards of +-1, less a penalty that grows over the last
                       `overlong_cache` of `max_tokens` tokens (eq. 13)
     overlong_filter   truncated completions leave the loss, not the statistics
-    dynamic_sampling  groups that are all right or all wrong leave the loss
+    dynamic_sampling  groups that are all right or all wrong leave the batch; further
+                      prompts are sampled for them, up to `max_batches` rollout batches
 
 By default the form that A-GRAE compares with: the first two. The paper's runs also
-use the penalty (max_tokens 20480, overlong_cache 4096) and dynamic sampling, and draw
-new prompts for the groups that were left out; here the batch becomes smaller instead.
-The paper's token mean is over a group, every known code's over the batch.
+use the penalty (max_tokens 20480, overlong_cache 4096) and dynamic sampling. At
+`max_batches` the groups that are lacking stay out of the loss; verl stops there. omega
+is of all that was sampled. The paper's token mean is over a group, every known code's
+over the batch.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from agrae_jax.errors import UserError
-from agrae_jax.methods import grpo
+from agrae_jax.methods import grpo, with_state
 from agrae_jax.rl import rewards
-from agrae_jax.types import STOP_LENGTH, Method, RewardInput
+from agrae_jax.types import STOP_LENGTH, AdvantageInput, Method, Metrics, RewardInput
 
 
 def make(
@@ -37,6 +39,7 @@ def make(
     max_tokens: int = 20480,
     overlong_filter: bool = False,
     dynamic_sampling: bool = False,
+    max_batches: int = 10,
 ) -> Method:
     """Returns DAPO; `max_tokens` is the completion budget of the overlong penalty."""
     if not 0 <= overlong_cache <= max_tokens:
@@ -44,6 +47,8 @@ def make(
             f"method.kwargs.overlong_cache = {overlong_cache} must lie in 0 .. "
             f"max_tokens = {max_tokens}"
         )
+    if max_batches < 1:
+        raise UserError(f"method.kwargs.max_batches = {max_batches} must be at least 1")
     method = grpo.make(
         ddof=ddof, clip_low=clip_low, clip_high=clip_high, reduction="token_mean"
     )
@@ -51,14 +56,25 @@ def make(
         rewards.overlong, wrong=-1.0, max_tokens=max_tokens, cache=overlong_cache
     )
     chosen = partial(_select, mixed=dynamic_sampling, ended=overlong_filter)
-    return dataclasses.replace(
+    method = dataclasses.replace(
         method,
         name="dapo",
         paper="DAPO, arXiv 2503.14476",
+        formula="ratio in [1 - 0.2, 1 + 0.28], token mean; overlong reward (13)",
         reward=reward if overlong_cache else method.reward,
         select=chosen if dynamic_sampling or overlong_filter else None,
         dead_groups_zero=not overlong_cache,  # lengths still differ
     )
+    if not dynamic_sampling or max_batches == 1:
+        return method
+    refilled = dataclasses.replace(method, refill=max_batches)
+    return with_state(refilled, "rounds", lambda: jnp.int32(0), _keep)
+
+
+def _keep(
+    rounds: Any, inputs: AdvantageInput, advantage_BG: Array, metrics: Metrics
+) -> Any:
+    return rounds  # counted by `feed.py`, which draws them
 
 
 def _select(

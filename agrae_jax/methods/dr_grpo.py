@@ -24,6 +24,7 @@ def make(
         grpo.make(clip_low=clip_low, clip_high=clip_high, dual_clip=dual_clip),
         name="dr_grpo",
         paper="Dr. GRPO, arXiv 2503.20783",
+        formula="r - mean; sum / (rows * token budget)",
         base=advantages.group_center,
         reduction=reductions.fixed_length,
     )

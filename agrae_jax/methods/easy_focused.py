@@ -9,20 +9,17 @@ still sum to zero in a group. A-GRAE's table 1.
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 
-from agrae_jax.methods import check_positive, resolve
+from agrae_jax.methods.hard_focused import focused
 from agrae_jax.rl import shapers
 from agrae_jax.types import Method
 
 
 def make(*, base: str = "grpo", gamma: float = 0.5) -> Method:
     """Returns Easy-Focused on the advantages of `base`; `gamma` > 0."""
-    check_positive("gamma", gamma)
-    under = resolve(base)
     return dataclasses.replace(
-        under,
+        focused(base, gamma, shapers.easy_focus),
         name="easy_focused",
         paper="A-GRAE (Easy-Focused), arXiv 2602.05548",
-        shapers=(*under.shapers, partial(shapers.easy_focus, gamma=gamma)),
+        formula="gamma A / sqrt(1 - p) (table 1)",
     )

@@ -18,5 +18,6 @@ def make(*, base: str = "grpo", coef: float = 0.01) -> Method:
         override(resolve(base), entropy_coef=coef),
         name="entropy_bonus",
         paper="Entropy bonus, as in A-GRAE table 6, arXiv 2602.05548",
+        formula="loss - coef H",
         status="inferred",
     )

@@ -26,6 +26,7 @@ def make(*, base: str = "grpo", alpha: float = 0.4, kappa: float = 2.0) -> Metho
         under,
         name="entropy_shaped",
         paper="Reasoning with exploration, arXiv 2506.14758",
+        formula="A + min(alpha H, |A| / kappa)",
         credit=partial(credit.entropy_shaped, alpha=alpha, kappa=kappa),
         needs=under.needs | {"old_entropy"},
     )

@@ -26,5 +26,6 @@ def make(*, base: str = "grpo", gamma: float = 0.5) -> Method:
         under,
         name="f_grpo",
         paper="F-GRPO, arXiv 2602.06717",
+        formula="(1 - p)^gamma A",
         shapers=(*under.shapers, partial(shapers.focal, gamma=gamma)),
     )

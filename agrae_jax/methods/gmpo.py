@@ -22,5 +22,6 @@ def make(*, ddof: int = 0, clip_low: float = 0.4, clip_high: float = 0.4) -> Met
         grpo.make(ddof=ddof),
         name="gmpo",
         paper="GMPO, arXiv 2507.20673",
+        formula="-A exp(mean of one-sidedly clipped log-ratios)",
         surrogate=partial(surrogates.gmpo, low=clip_low, high=clip_high),
     )

@@ -21,6 +21,7 @@ def make() -> Method:
         grpo.make(reduction="token_mean"),
         name="gpg",
         paper="GPG, arXiv 2504.02546",
+        formula="(samples / rewarded) (r - mean); -A log pi",
         base=advantages.group_center_rescaled,
         surrogate=surrogates.reinforce,
     )

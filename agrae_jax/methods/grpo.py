@@ -40,6 +40,7 @@ def make(
     return Method(
         name="grpo",
         paper="DeepSeekMath, arXiv 2402.03300",
+        formula="(r - mean) / (std + eps); clip; KL k3",
         reward=rewards.correctness,
         base=partial(advantages.group_normalize, eps=eps),
         shapers=(),

@@ -38,6 +38,7 @@ def make(
         grpo.make(ddof=1),
         name="grpo_lead",
         paper="GRPO-LEAD, arXiv 2504.09696",
+        formula="exp(-alpha z(length)) where correct; A w(p), A w(1 - p)",
         reward=partial(rewards.short_among_correct, alpha=alpha, wrong=wrong),
         shapers=(weigh,),
         zero_sum=False,

@@ -21,5 +21,6 @@ def make(*, ddof: int = 0, clip_low: float = 3e-4, clip_high: float = 4e-4) -> M
         grpo.make(ddof=ddof),
         name="gspo",
         paper="GSPO, arXiv 2507.18071",
+        formula="clip of exp(mean log-ratio)",
         surrogate=partial(surrogates.gspo, low=clip_low, high=clip_high),
     )

@@ -24,6 +24,7 @@ def make(*, base: str = "dapo", share: float = 0.2) -> Method:
         under,
         name="high_entropy",
         paper="Beyond the 80/20 rule, arXiv 2506.01939",
+        formula="loss 0 below the (1 - share) quantile of H",
         token_mask=partial(token_masks.high_entropy, share=share),
         needs=under.needs | {"current_first_pass"},
     )

@@ -29,5 +29,6 @@ def make(
         resolve(base),
         name="mis",
         paper="Masked IS (IcePop; TRL)",
+        formula="loss * w, 0 where w = pi_old / pi_sampler leaves [low, high]",
         importance=partial(choose("level", level, LEVELS), low=low, high=high),
     )

@@ -22,6 +22,7 @@ def make() -> Method:
         reinforce.make(correct=0.0, wrong=-1.0),
         name="nsr",
         paper="RLVR-Decomposed (NSR), arXiv 2506.01347",
+        formula="-1 where wrong; only those train",
         select=_wrong_ones,
     )
 

@@ -20,6 +20,7 @@ def make() -> Method:
         grpo.make(reduction="token_mean"),
         name="opo",
         paper="OPO, arXiv 2505.23585",
+        formula="r - sum(length r) / sum(length)",
         base=advantages.length_baseline,
         zero_sum=False,
     )

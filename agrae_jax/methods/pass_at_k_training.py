@@ -24,5 +24,6 @@ def make(*, k: int = 4, eps: float = 1e-6) -> Method:
         grpo.make(),
         name="pass_at_k_training",
         paper="Pass@k training, arXiv 2508.10751",
+        formula="mean over sets of k of (best reward - rho) / sigma",
         base=partial(advantages.pass_at_k, k=k, eps=eps),
     )

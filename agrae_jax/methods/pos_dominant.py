@@ -25,6 +25,7 @@ def make(*, base: str = "grpo", beta: float = 10.0) -> Method:
         under,
         name="pos_dominant",
         paper="A-GRAE (Positive-Dominant), arXiv 2602.05548",
+        formula="beta A where A > 0 (table 1)",
         shapers=(*under.shapers, weigh),
         zero_sum=False,
     )

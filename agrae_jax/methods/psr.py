@@ -22,6 +22,7 @@ def make() -> Method:
         reinforce.make(correct=1.0, wrong=0.0),
         name="psr",
         paper="RLVR-Decomposed (PSR), arXiv 2506.01347",
+        formula="+1 where correct; only those train",
         select=_correct_ones,
     )
 

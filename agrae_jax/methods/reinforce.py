@@ -22,6 +22,7 @@ def make(*, correct: float = 1.0, wrong: float = -1.0, clip: bool = True) -> Met
         method,
         name="reinforce",
         paper="REINFORCE as in AsymGRPO, arXiv 2604.04894",
+        formula="+1 where correct, -1 where wrong",
         base=partial(advantages.sign, correct=correct, wrong=wrong),
         surrogate=method.surrogate if clip else surrogates.reinforce,
         reduction=method.reduction if clip else reductions.sequence_sum,

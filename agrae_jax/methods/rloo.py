@@ -19,6 +19,7 @@ def make(*, clip: bool = True) -> Method:
         reinforce.make(clip=clip),
         name="rloo",
         paper="RLOO, arXiv 2402.14740",
+        formula="r - mean of the others",
         base=advantages.leave_one_out,
         zero_sum=True,
         dead_groups_zero=True,

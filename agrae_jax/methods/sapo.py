@@ -23,5 +23,6 @@ def make(*, ddof: int = 0, tau_pos: float = 1.0, tau_neg: float = 1.05) -> Metho
         grpo.make(ddof=ddof),
         name="sapo",
         paper="SAPO, arXiv 2511.20347",
+        formula="-A sigmoid(tau (ratio - 1)) 4 / tau",
         surrogate=partial(surrogates.sapo, tau_pos=tau_pos, tau_neg=tau_neg),
     )

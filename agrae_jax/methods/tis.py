@@ -28,5 +28,6 @@ def make(*, base: str = "grpo", level: str = "token", cap: float = 2.0) -> Metho
         resolve(base),
         name="tis",
         paper="Truncated IS (flash-rl; verl, tunix, TRL)",
+        formula="loss * min(pi_old / pi_sampler, cap)",
         importance=partial(choose("level", level, LEVELS), cap=cap),
     )

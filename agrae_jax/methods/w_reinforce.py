@@ -20,4 +20,5 @@ def make(*, weight: float = 0.1) -> Method:
         reinforce.make(correct=weight, wrong=-1.0),
         name="w_reinforce",
         paper="RLVR-Decomposed (W-REINFORCE), arXiv 2506.01347",
+        formula="weight where correct, -1 where wrong",
     )

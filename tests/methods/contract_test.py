@@ -13,7 +13,15 @@ import pytest
 
 from agrae_jax import methods
 from agrae_jax.rl import loss
-from agrae_jax.types import STOP_EOS, STOP_LENGTH, STOP_NONE, RewardInput, TokenContext
+from agrae_jax.rl.diagnostics import diagnostics, rollout_diagnostics
+from agrae_jax.types import (
+    STOP_EOS,
+    STOP_LENGTH,
+    STOP_NONE,
+    Beside,
+    RewardInput,
+    TokenContext,
+)
 
 NAMES = methods.names()
 BUDGET = 6
@@ -22,6 +30,7 @@ NEEDS = {
     "old_entropy": "old_entropy_BGT",
     "ref_logprob": "ref_logprob_BGT",
 }
+OTHER_NEEDS = {"current_first_pass", "old_logprob", "ref_gap", "greedy_rollout"}
 
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
@@ -80,6 +89,7 @@ def batch(group, *, hostile=True, seed=0):
         "ref_logprob_BGT": near(0.5),
         "entropy_BGT": entropy,
         "old_entropy_BGT": entropy,
+        "statistic_BGT": (entropy / 2).astype(np.float32),
     }
 
 
@@ -99,9 +109,24 @@ def context(method, seen, inputs, arrays):
 def token_parts(method, ctx, advantage_BG):
     """Credit and token mask, as the step fixes them over an optimizer batch."""
     advantage_BGT = method.credit(advantage_BG, ctx)
-    if method.token_mask is None:
-        return advantage_BGT, jnp.ones_like(ctx.mask_BGT)
-    return advantage_BGT, method.token_mask(ctx, advantage_BGT)
+    keep_BGT = jnp.ones_like(ctx.mask_BGT)
+    if method.token_select is not None:
+        selected_BGT = method.token_select(ctx, advantage_BGT)
+        ctx = dataclasses.replace(ctx, selected_BGT=selected_BGT)
+    if method.token_mask is not None:
+        keep_BGT = method.token_mask(ctx, advantage_BGT)
+    return ctx, advantage_BGT, keep_BGT
+
+
+def advantages(method, seen):
+    """As the step calls it: greedy completions of every other prompt are right."""
+    greedy = None
+    if "greedy_rollout" in method.needs:
+        greedy = jax.tree.map(lambda x: x[:, :1], seen)
+        right = (jnp.arange(len(seen.correct_BG)) % 2 == 0).astype(jnp.float32)
+        ones = jnp.ones((len(right), 1))
+        greedy = dataclasses.replace(greedy, correct_BG=right[:, None], valid_BG=ones)
+    return loss.advantages(seen, method=method, beside=Beside(greedy=greedy))
 
 
 def loss_and_gradient(method, ctx, advantage_BGT, keep_BGT, state):
@@ -116,21 +141,24 @@ def loss_and_gradient(method, ctx, advantage_BGT, keep_BGT, state):
 
 
 def whole(method, seen, arrays):
-    inputs, advantage_BG = loss.advantages(seen, method=method)
+    inputs, advantage_BG = advantages(method, seen)
     state = method.init_state()
     if method.select is not None:
         train_BG = method.select(state, seen)
         mask_BGT = arrays["mask_BGT"] * train_BG[..., None]
         arrays = arrays | {"mask_BGT": mask_BGT}
     ctx = context(method, seen, inputs, arrays)
-    advantage_BGT, keep_BGT = token_parts(method, ctx, advantage_BG)
+    ctx, advantage_BGT, keep_BGT = token_parts(method, ctx, advantage_BG)
     if method.update_state is not None:
-        state = method.update_state(
-            state,
+        metrics = diagnostics(inputs, advantage_BG, seen.stop_BG)
+        metrics |= rollout_diagnostics(
             inputs,
-            advantage_BG,
-            loss.diagnostics(inputs, advantage_BG, seen.stop_BG),
+            ctx.mask_BGT,
+            ctx.sampler_logprob_BGT,
+            jnp.asarray(arrays["entropy_BGT"]),
+            None if method.token_statistic is None else ctx.statistic_BGT,
         )
+        state = method.update_state(state, inputs, advantage_BG, metrics)
     (value, metrics), grads = loss_and_gradient(
         method, ctx, advantage_BGT, keep_BGT, state
     )
@@ -254,17 +282,20 @@ def test_dead_groups_are_zero_if_promised_and_not_if_not(name):
 
 
 def test_it_asks_only_for_what_can_be_computed(name):
-    assert resolve(name).needs <= {*NEEDS, "current_first_pass"}
+    assert resolve(name).needs <= {*NEEDS, *OTHER_NEEDS}
     seen, arrays = batch(8, hostile=False)
     method = resolve(name)
     absent = {key: None for need, key in NEEDS.items() if need not in method.needs}
-    inputs, advantage_BG = loss.advantages(seen, method=method)
+    if method.token_statistic is None:
+        absent["statistic_BGT"] = None
+    inputs, advantage_BG = advantages(method, seen)
     ctx = context(method, seen, inputs, arrays | absent)
     first = ctx
     if "current_first_pass" in method.needs:  # of which the entropies are known
         entropy_BGT = jnp.asarray(arrays["entropy_BGT"])
         first = dataclasses.replace(ctx, entropy_BGT=entropy_BGT)
-    advantage_BGT, keep_BGT = token_parts(method, first, advantage_BG)
+    first, advantage_BGT, keep_BGT = token_parts(method, first, advantage_BG)
+    ctx = dataclasses.replace(ctx, selected_BGT=first.selected_BGT)
     value, _ = loss.rlvr_loss(
         ctx, advantage_BGT, keep_BGT, method.init_state(), method=method
     )

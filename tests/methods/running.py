@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax.numpy as jnp
@@ -35,6 +36,9 @@ def loss_of(
     weight_BGT = method.reduction(mask_BGT, logprob_BGT.shape[-1])
     ctx = token_context(logprob_BGT, mask=mask_BGT, weight=weight_BGT, **arrays)
     keep_BGT = jnp.ones(mask_BGT.shape)
+    if method.token_select is not None:
+        selected_BGT = method.token_select(ctx, f32(advantage) * mask_BGT)
+        ctx = dataclasses.replace(ctx, selected_BGT=selected_BGT)
     advantage_BGT = f32(advantage) * mask_BGT
     if method.token_mask is not None:
         keep_BGT = method.token_mask(ctx, advantage_BGT)

@@ -1,5 +1,6 @@
 """Every method takes two real optimizer steps on the smoke model (slow)."""
 
+import dataclasses
 import functools
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from agrae_jax import build, config, methods, step
 from agrae_jax.metrics import finalize
-from agrae_jax.types import Graded, PromptBatch, Rollout
+from agrae_jax.types import Beside, Graded, PromptBatch, Rollout
 
 SMOKE = str(Path(__file__).parents[2] / "configs" / "smoke.py")
 B, G, L, T = 4, 8, 8, 6
@@ -57,20 +58,31 @@ def model_and_config():
 @pytest.mark.parametrize("name", methods.names())
 def test_two_steps(name):
     c, mesh, model = model_and_config()
-    method, tx = methods.resolve(name), build.build_optimizer(c)
+    method = methods.resolve(name)
+    tx = build.build_optimizer(c, method)
     state, _ = build.build_state(model, method, tx)
     before = jax.device_get(state.params)
     rollout, graded = rollout_and_graded(model.policy.vocab_size)
-    bound = {"policy": model.policy, "method": method, "spec": build.update_spec(c)}
+    bound = {
+        "policy": model.policy,
+        "method": method,
+        "spec": build.update_spec(c, method),
+    }
+    beside = Beside()
+    if "greedy_rollout" in method.needs:
+        one = jax.tree.map(lambda x: x[:, :1], step.reward_input(rollout, graded))
+        beside = Beside(greedy=one)
     with jax.set_mesh(mesh):
         prepared = jax.jit(functools.partial(step.prepare, **bound))(
-            state, state.params, rollout, graded
+            state, state.params, rollout, graded, beside
         )
+        state = dataclasses.replace(state, method_state=prepared.method_state)
         update = jax.jit(functools.partial(step.update, tx=tx, **bound))
         for batch in prepared.batches:
             state, metrics = update(state, batch)
             values = finalize(jax.device_get(metrics))
-            assert all(np.isfinite(v) for v in values.values()), values
+            some = [v for v in values.values() if v is not None]
+            assert np.isfinite(some).all(), values
     moved = jax.tree.map(lambda a, b: np.abs(a - b).max(), before, state.params)
     moved = jax.tree.leaves(moved)
     assert np.isfinite(moved).all() and max(moved) > 0
