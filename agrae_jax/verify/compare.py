@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agrae_jax.verify import matrices, members, pieces, regions, relations, trees
+from agrae_jax.verify import (
+    matrices,
+    members,
+    pieces,
+    quantity,
+    regions,
+    relations,
+    trees,
+)
 from agrae_jax.verify.exact import Work
 from agrae_jax.verify.types import NotUnderstood, TooBig, Undefined
 
@@ -22,8 +30,10 @@ _NOTHING = frozenset(
 def compare(gold: Node, answer: Node, work: Work) -> Result:
     """Whether an answer means the gold, and by which rule."""
     gold, answer = members.permuted(gold, answer)
-    gold, answer = members.unnamed(gold), members.unnamed(answer)
+    gold, answer = (quantity.joined(members.unnamed(n)) for n in (gold, answer))
     tag = gold[0]
+    if gold[0] == "cong":
+        return relations.congruence(gold, answer, work), "congruence"
     if regions.is_inequality(gold):
         return _inequality(gold, answer, work)
     if regions.is_region(gold):

@@ -14,7 +14,7 @@ from typing import Any
 from agrae_jax.verify import trees
 from agrae_jax.verify.exact import Work, rational
 from agrae_jax.verify.symbolic import mp, reduces_to_zero
-from agrae_jax.verify.types import Undefined
+from agrae_jax.verify.types import TooBig, Undefined
 from agrae_jax.verify.values import (
     GUARD,
     LOG_BASE,
@@ -28,6 +28,8 @@ Node = tuple[Any, ...]
 _POINTS = 4  # that must agree
 _TRIES = 12
 _DIGITS = (40, 120)
+_SCALES = (1, 13, 170)
+_PIECED = ("abs", "max", "min", "floor", "ceil", "root")
 
 
 def equal(left: Node, right: Node, work: Work) -> bool:
@@ -52,9 +54,9 @@ def _agree(
 ) -> bool:
     signed = trees.contains(("add", left, right), "abs", "max", "min")
     seen = 0
+    env: dict[str, Any] = {LOG_BASE: base} if base else {}
     try:
         for attempt in range(_TRIES if names else 1):
-            env = {LOG_BASE: base} if base else {}
             try:
                 if not _agree_at(left, right, names, env, attempt, signed, work):
                     return False
@@ -67,6 +69,38 @@ def _agree(
         return reduces_to_zero(trees.difference(left, right))
     if seen < (2 if names else 1):
         raise Undefined("no value at any point")
+    if not names or not _pieced(("add", left, right)):
+        return True
+    return _agree_far(left, right, names, env, signed, work)
+
+
+def _pieced(node: Node) -> bool:
+    """Whether an expression may be one formula here and another one elsewhere."""
+    if trees.contains(node, *_PIECED):
+        return True
+    if node[0] == "pow" and not (node[2][0] == "num" and node[2][1] == int(node[2][1])):
+        return True
+    return any(_pieced(child) for child in trees.children(node))
+
+
+def _agree_far(
+    left: Node,
+    right: Node,
+    names: list[str],
+    env: dict[str, Any],
+    signed: bool,
+    work: Work,
+) -> bool:
+    """As `_agree` at points of other sizes: |x - 3| is 3 - x below 3 only."""
+    for attempt in range(_TRIES, _TRIES + 6):
+        try:
+            if not _agree_at(left, right, names, env, attempt, signed, work):
+                return False
+        except (Undefined, Invisible):
+            continue
+        except TooBig:
+            if work.left < 0:
+                raise
     return True
 
 
@@ -82,8 +116,10 @@ def _agree_at(
     m = mp()
     for digits in _DIGITS:
         with m.workdps(digits + GUARD):
-            for name in names:
+            for place, name in enumerate(names):
                 value = pseudo(f"{name}#{attempt}")
+                if attempt >= _TRIES:
+                    value *= _SCALES[(attempt + place) % len(_SCALES)]
                 env[name] = -value if signed and attempt % 2 else value
             a, b = (evaluate(n, env, work) for n in (left, right))
             scale = max(abs(a), abs(b))

@@ -54,9 +54,19 @@ class Expressions(Factors):
                 node = ("qty", node, self.unit())
             elif self.starts_factor():
                 mixed = self.mixed(node)
-                node = self.postfix(mixed) if mixed else ("mul", node, self.power())
+                node = self.measured(mixed) if mixed else ("mul", node, self.power())
             else:
                 return node
+
+    def measured(self, number: Node) -> Node:
+        """A mixed number with what may follow it: !, %, a degree sign."""
+        if self.op("^") and (
+            self.peek(1).value == "circ" or self.peek(2).value == "circ"
+        ):
+            self.at += 1
+            if self.take("circ") or self.braced_only("circ"):
+                return ("qty", number, "^\\circ" + self.scale())
+        return self.postfix(number)
 
     def starts_factor(self) -> bool:
         """Whether a factor may begin here without a sign before it."""

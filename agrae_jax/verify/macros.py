@@ -18,7 +18,7 @@ NOTHING = _set(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle "
     "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits mathstrut "
     "strut boxed fbox underline mathop mathord mathbin mathrel rm bf it cal large "
-    "Large small normalsize centering bold quad qquad"
+    "Large small normalsize centering bold quad qquad checkmark blacksquare qed"
 )
 OPERATORS = {
     "le": "<=", "leq": "<=", "leqslant": "<=", "leqq": "<=", "ge": ">=", "geq": ">=",
@@ -30,8 +30,9 @@ OPERATORS = {
     "colon": ":", "to": ":", "land": "and", "wedge": "and", "lor": "or", "vee": "or",
     "lbrack": "[", "rbrack": "]", "lparen": "(", "rparen": ")", "langle": "langle",
     "rangle": "rangle", "lfloor": "lfloor", "rfloor": "rfloor", "lceil": "lceil",
-    "rceil": "rceil", "prime": "'", "bmod": "mod", "mod": "mod", "ldots": "dots",
-    "dots": "dots", "cdots": "dots", "choose": "choose", "over": "over",
+    "rceil": "rceil", "prime": "'", "bmod": "mod", "mod": "mod", "pmod": "pmod",
+    "ldots": "dots", "dots": "dots", "cdots": "dots", "choose": "choose",
+    "over": "over",
     "percent": "%", "degree": "deg", "circ": "circ", "hline": "hline", "top": "top",
 }  # fmt: skip
 FUNCTIONS = _set(

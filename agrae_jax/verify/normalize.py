@@ -25,9 +25,9 @@ _DROPPED_WITH_ARG = re.compile(
 )
 _LONE_BACKSLASH = re.compile(r"(?<!\\)\\\s*$")
 _PREAMBLE = re.compile(
-    r"^\s*(?:\\(?:text\w*|mbox)\s*\{)?\s*(?:so |thus |hence |therefore,? )?the "
-    r"(?:final |correct )?(?:answer|result|value|solution) is\s*:?\s*"
-    r"(?:\}|(?=[^{}]*$))",
+    r"^\s*(?:\\(?:text\w*|mbox)\s*\{)?\s*(?:(?:so |thus |hence |therefore,? )?the "
+    r"(?:final |correct )?(?:answer|result|value|solution) is\s*:?"
+    r"|(?:final )?answer\s*:)\s*(?:\}|(?=[^{}]*$))",
     re.I,
 )
 _MARKDOWN = re.compile(r"^[\s`]*\*\*(.+?)\*\*[\s`]*$|^`+(.+?)`+$", re.S)
@@ -42,6 +42,9 @@ _ELLIPSIS = re.compile(r"(?<![\d.,])(\d*)\.(\d{3,})\s*(?:\.\.\.|\\[lcd]?dots)")
 _BASED = re.compile(
     r"(?<![\w.}\\])\(?(?:(?:\\(?:text|mathrm|mbox)\s*)?\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
     r"\s*_\s*(?:\{\s*(?:\\(?:text|mathrm|mbox)\s*\{)?\s*(\w+)\s*\}?\s*\}|(\d))"
+)
+_DIGITS_IN_TEXT = re.compile(  # 2\text{A}_{16}
+    r"(?<![A-Za-z\\}])([0-9A-Z]+)\\(?:text|mathrm)\{([0-9A-Z]+)\}(?=\s*_)"
 )
 _BASE_AFTER = re.compile(
     r"(?<![\w.])(?:\\text\s*\{\s*([0-9A-Z]+)\s*\}|([0-9A-Z]+))\s*(?:\\text\w*\s*\{)?\s*"
@@ -103,6 +106,7 @@ def clean(text: str) -> str:
     text = _HALF_LINE.sub(_half_line, text)
     text = _TIMES_TEN.sub(r"\\times ", text)
     if "_" in text:
+        text = _DIGITS_IN_TEXT.sub(r"\1\2", text)
         text = _BASED.sub(_based, text)
     return strip_brackets(text.rstrip(" .,;:"))
 

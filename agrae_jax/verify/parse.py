@@ -6,7 +6,7 @@ Nodes of expressions: (num, Fraction) (sym, name) (const, name) (add, ..) (mul, 
 (text, s) (dots,).
 Nodes of structures: (list, items, separators) (bracket, open, close, items)
 (set, items) (such, element, condition) (rel, operators, members) (ratio, members)
-(union|inter|minus, a, b) (matrix, rows, environment).
+(cong, left, right, modulus) (union|inter|minus, a, b) (matrix, rows, environment).
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ class _Parser(Expressions):
             members.append(self.ratio())
         if not operators:
             return members[0]
+        if len(members) == 2 and operators[0] in ("==", "=") and self.take("pmod"):
+            return ("cong", *members, self.tex_argument())
         return ("rel", tuple(operators), tuple(members))
 
     def ratio(self) -> Node:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from agrae_jax.verify import trees, units
 from agrae_jax.verify.equality import equal
 from agrae_jax.verify.exact import Work, rational
+from agrae_jax.verify.types import NotUnderstood
 
 Node = tuple[Any, ...]
 STRUCTURES = frozenset(
@@ -47,6 +49,34 @@ def same_value(gold: Node, answer: Node, work: Work) -> bool:
     return equal(wanted, ("mul", ("num", factor), given), work)
 
 
+def joined(node: Node) -> Node:
+    """5 ft 6 in and 2 hours and 30 minutes as one quantity in their first unit."""
+    parts: list[Node] = []
+    rest = node  # read as ((5 ft) * 6) in
+    if node[0] == "list" and set(node[2]) == {"and"}:
+        parts = list(node[1])
+    else:
+        while rest[0] == "qty" and rest[1][0] == "mul" and rest[1][1][0] == "qty":
+            parts.insert(0, ("qty", rest[1][2], rest[2]))
+            rest = rest[1][1]
+        parts.insert(0, rest)
+    if len(parts) < 2 or any(p[0] != "qty" or p[1][0] != "num" for p in parts):
+        return node
+    try:
+        measures = [units.parse_unit(p[2]) for p in parts]
+    except NotUnderstood:
+        return node
+    first = measures[0]
+    falling = all(b[0] < a[0] for a, b in itertools.pairwise(measures))
+    if not falling or any(m[1] != first[1] for m in measures):
+        return node
+    terms = [
+        ("mul", ("num", m[0] / first[0]), p[1])
+        for p, m in zip(parts, measures, strict=True)
+    ]
+    return ("qty", ("add", *terms), parts[0][2])
+
+
 def _bare(
     wanted: Node,
     target: units.Unit | None,
@@ -55,9 +85,11 @@ def _bare(
     work: Work,
 ) -> bool:
     """At most one side has a unit. Degrees convert to a multiple of pi."""
-    if _is_angle(measure) and trees.contains(wanted, "pi"):
-        if equal(wanted, ("mul", given, _HALF_TURN), work):
-            return True
+    if _is_angle(measure) and trees.contains(("add", wanted, given), "pi"):
+        turned = ("mul", given, _HALF_TURN)  # pi/4 degrees are not pi/4
+        return equal(wanted, turned, work) or (
+            not trees.contains(given, "pi") and equal(wanted, given, work)
+        )
     if _is_angle(target) and trees.contains(given, "pi"):
         if not trees.contains(wanted, "pi"):
             wanted = ("mul", wanted, _HALF_TURN)
@@ -97,9 +129,17 @@ def _scaled(node: Node, unit: str | None) -> tuple[Node, str | None]:
 
 def _percent(wanted: Node, given: Node, work: Work) -> bool:
     """A bare number and the same number of percent agree where it is 1 or more."""
-    if given[0] == "pct" and wanted[0] != "pct":
+    shown, said = _of_percent(given), _of_percent(wanted)
+    if shown is not None and said is None:
         value = rational(wanted, work, {})
-        return value is not None and abs(value) >= 1 and equal(wanted, given[1], work)
-    if wanted[0] == "pct" and given[0] != "pct":
-        return equal(wanted[1], given, work)
+        return value is not None and abs(value) >= 1 and equal(wanted, shown, work)
+    if said is not None and shown is None:
+        return equal(said, given, work)
     return False
+
+
+def _of_percent(node: Node) -> Node | None:
+    """The number of a value in percent, with its sign."""
+    if node[0] == "mul" and len(node) == 3 and node[2][0] == "pct":
+        return ("mul", node[1], node[2][1])
+    return node[1] if node[0] == "pct" else None

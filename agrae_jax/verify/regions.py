@@ -65,6 +65,9 @@ def region(node: Node, work: Work) -> Pieces:
     if tag == "minus":
         return intersect(region(node[1], work), complement(_part(node[2], work), work),
                          work)  # fmt: skip
+    if tag == "add" and len(node) == 3 and node[2][0] == "mul":  # [0, 3] - {1}
+        if len(node[2]) == 3 and node[2][2][0] in ("set", "bracket", "union"):
+            return region(("minus", node[1], node[2][2]), work)
     if tag == "such":
         return _such(node, work)
     if tag == "rel":

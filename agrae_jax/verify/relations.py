@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from agrae_jax.verify import equality, trees
-from agrae_jax.verify.exact import Work
+from agrae_jax.verify.exact import Work, rational
 from agrae_jax.verify.quantity import same_value
 from agrae_jax.verify.regions import FLIPPED
 from agrae_jax.verify.types import NotUnderstood
@@ -152,6 +152,23 @@ def same_chain(gold: Node, answer: Node, work: Work) -> bool:
         return False
     wanted = answer[1][0] if sign > 0 else FLIPPED.get(answer[1][0])
     return gold[1][0] == wanted
+
+
+def congruence(gold: Node, answer: Node, work: Work) -> bool:
+    """The same left side and modulus, and right sides that differ by a multiple.
+
+    Also the bare residue, as the gold gives it.
+    """
+    _, left, right, modulus = gold
+    if answer[0] != "cong":
+        return value(right, answer, work)
+    same = equality.equal(left, answer[1], work)
+    if not same or not equality.equal(modulus, answer[3], work):
+        return False
+    turns = rational(("div", trees.difference(right, answer[2]), modulus), work, {})
+    if turns is None:
+        return equality.equal(right, answer[2], work)
+    return turns.denominator == 1
 
 
 def ratio(gold: Node, answer: Node, work: Work) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agrae_jax.verify import macros, numbers
+from agrae_jax.verify import macros, numbers, units
 from agrae_jax.verify.types import NotUnderstood
 
 
@@ -29,7 +29,7 @@ _SCAN = re.compile(
     r"|(?P<word>[A-Za-z]+)"
     r"|(?P<macro>\\[A-Za-z]+\*?)"
     r"|(?P<escaped>\\.)"
-    r"|(?P<text>[€£¥₹¢])"
+    r"|(?P<text>[€£¥₹¢]|(?<=[\d}])\s?\")"
     r"|(?P<op>\*\*|<=|>=|!=|==|<>|[-+*/^_=<>()\[\]{}|,;:!%'&])"
 )
 _GLUABLE = macros.FUNCTIONS | macros.GREEK | {"leq", "geq", "cdot", "times", "cup"}
@@ -37,6 +37,8 @@ _BRACE = re.compile(r"\\.|[{}]")
 _JOINED = re.compile(r"[\s,.;]*(and|or|to|in|mod)?[\s,.;:]*", re.I)
 _MATHLIKE = re.compile(r"(?:[-+\d\s.,:/()=A-Z]|\band\b|\bor\b)*")
 _COUNTED = re.compile(r"([-+]?\d[\d,./]*) ?([A-Za-z][A-Za-z .]+)")
+_ENDED = re.compile(r"([\sA-Za-z.]*[A-Za-z.])\s*,?\s+(and|or)\s*", re.I)
+_UNIT = re.compile(r"[A-Za-z][A-Za-z/ ]*(?:\^\{?-?\d\}?[A-Za-z/ ]*)*")
 _LETTER_LIST = re.compile(r"[A-Z](?:\s*(?:,|,?\s*and|,?\s*or)\s*[A-Z])*")
 
 
@@ -61,6 +63,8 @@ def tokenize(text: str, *, thousands: bool = True) -> list[Token]:
             _word(value, out, spaced)
         elif kind == "escaped":
             _escaped(value[1], out, spaced)
+        elif kind == "text":
+            out.append(Token(kind, value.strip().replace('"', "inch"), spaced))
         else:
             out.append(Token(kind, value, spaced))
         spaced = False
@@ -163,11 +167,25 @@ def _roman(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int
         else:
             out.append(Token("text", content, spaced))
         return after
+    measured = bool(out) and (out[-1].kind == "num" or out[-1].value == "}")
+    if name == "mathrm" and measured and _unit(content):
+        out.append(Token("text", content, spaced))
+        return after
     if name == "mathrm" and content in macros.LONE_UNITS and out:
         if out[-1].kind in ("num", "text") or out[-1].value in ("/", "}"):
             out.append(Token("text", content, spaced))
             return after
     return at
+
+
+def _unit(content: str) -> bool:
+    """Whether letters with signs between them are units: m/s^2, m s^{-1}."""
+    parts = re.findall(r"[A-Za-z]+", content)
+    return (
+        bool(re.search(r"[/^ ]", content))
+        and bool(_UNIT.fullmatch(content))
+        and all(p in macros.LONE_UNITS or units.known(p) for p in parts)
+    )
 
 
 def argument(text: str, at: int) -> tuple[str, int]:
@@ -199,6 +217,14 @@ def _text(content: str, out: list[Token], spaced: bool) -> None:
             out.append(Token("op", macros.CONNECTIVES[word], True))
         elif "," in content or ";" in content:
             out.append(Token("op", ",", True))
+        return
+    ended = _ENDED.fullmatch(content) if measured and len(content) < 100 else None
+    if ended:  # 2\\text{ hours and }30
+        out.append(Token("text", ended.group(1).strip(), spaced))
+        out.append(Token("op", ended.group(2).lower(), True))
+        return
+    if content.strip() in ("-", "+", "="):  # \\text{-}7
+        out.append(Token("op", content.strip(), spaced))
         return
     if content[:2] == "\\$":
         out.append(Token("text", "$", spaced))

@@ -11,7 +11,8 @@ _TEXT = re.compile(
 )
 _LETTERS = re.compile(r"[A-Za-z]{2,}")
 _OPTION = re.compile(
-    r"(?:(?:option|choice|answer|part|letter)\s*:?\s*)?[(\[]?\s*([A-Ja-j])\s*"
+    r"(?:(?:the )?(?:correct )?(?:option|choice|answer|part|letter)(?: is)?\s*:?\s*)?"
+    r"[(\[]?\s*([A-Ja-j])\s*"
     r"(?:[)\].:]\s*(.*)|)",
     re.I | re.S,
 )
