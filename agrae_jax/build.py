@@ -24,6 +24,7 @@ from agrae_jax.optim import make_optimizer, state_shardings
 from agrae_jax.recompiles import CompiledOnce
 from agrae_jax.rl import rewards
 from agrae_jax.types import Method, Params, PromptBatch, Rollout, TrainState
+from agrae_jax.update import gain, rollout_logprobs
 
 EVAL_SEED = 1 << 20  # added to the seed: evaluation never shares noise with training
 
@@ -216,6 +217,14 @@ def build_step(
         epochs=spec.epochs,
         greedy=_greedy_sampler(config, model, method),
         refill=method.refill,
+        logprobs=CompiledOnce(
+            "rollout_logprobs",
+            jax.jit(
+                functools.partial(rollout_logprobs, policy=model.policy, spec=spec)
+            ),
+        ),
+        gain=jax.jit(gain),
+        gain_every=config.log.gain_every,
     )
 
 

@@ -59,12 +59,14 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "checkpoint.keep": (1, None),
     "checkpoint.grace_s": (0.1, None),
     "log.rollouts_every": (0, None),
+    "log.gain_every": (0, None),
     "verify.deadline_s": (0.01, 3600),
     "loss.clip_low": (0, None),
     "loss.clip_high": (0, None),
     "loss.dual_clip": (0, None),
     "loss.entropy_coef": (0, None),
     "loss.kl_coef": (0, None),
+    "loss.kl_reward_coef": (0, None),
 }
 # The same of keywords by their last name, wherever a method or data set takes them.
 _KWARG_RANGES: dict[str, tuple[float, float | None]] = {
@@ -166,7 +168,14 @@ def _check_verifier(verify: Any) -> None:
 
 def _check_method(config: Any) -> None:
     method = methods.resolve(config.method.name, **dict(config.method.kwargs))
-    methods.override(method, **dict(config.loss))
+    method = methods.override(method, **dict(config.loss))
+    mini = method.schedule.mini_batches
+    if mini:
+        prompts = config.rollout.prompts
+        _divides("method.kwargs.updates", mini, "rollout.prompts", prompts)
+        each = prompts // mini
+        micro = config.updates.micro_batches
+        _divides("updates.micro_batches", micro, "rollout.prompts / updates", each)
 
 
 def _check_data(config: Any) -> None:

@@ -130,6 +130,7 @@ def take_step(
         ref_params=ref_params,
         on_phase=on_phase,
         draw_more=feed.more,
+        measure_gain=bool(fns.gain_every) and (step + 1) % fns.gain_every == 0,
     )
     state, batch = feed.finish(state, seen)
     metrics |= {

@@ -33,7 +33,7 @@ from agrae_jax.types import TrainState
 FLAGS = {"step": Flag(int, 0, "the step to run again, from 1")}
 _SHOWN = 10  # differences named one by one
 # Counted by the grader over a run, not made by the step.
-_OF_THE_GRADER = ("deadline_hits", "audit_")
+_OF_THE_LOG = ("deadline_hits", "audit_", "epoch")  # not made by a step
 
 
 def main(argv: list[str]) -> int:
@@ -122,7 +122,7 @@ def _comparable(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in kept.items()
-        if name != "step" and not name.startswith(_OF_THE_GRADER)
+        if name != "step" and not name.startswith(_OF_THE_LOG)
     }
 
 

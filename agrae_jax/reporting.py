@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from agrae_jax import methods
 from agrae_jax.console import Console, StepReport
 from agrae_jax.data.batches import HostBatch
 from agrae_jax.distributed import local_rows
@@ -26,6 +27,12 @@ def announce(console: Console, config: Any, run: RunDirectory) -> None:
         f" {config.data.train}: {config.steps} steps of {c.prompts} prompts x"
         f" {c.samples} samples{times}"
     )
+    method = methods.resolve(config.method.name, **dict(config.method.kwargs))
+    if method.status == "experimental":
+        console.warn(
+            f"{config.method.name} is experimental ({method.paper}): the paper's own"
+            " formula or constants were not found; see docs/methods.md"
+        )
     plan = [name for name, on in (("before", e.before), ("after", e.after)) if on]
     if plan:
         console.say(
@@ -96,6 +103,33 @@ def report_step(
         learning_tokens_per_s=learning,
     )
     return out, summary
+
+
+class EpochCount:
+    """How many problems of the running epoch no completion has solved yet.
+
+    `logged` are the lines of metrics.jsonl before a resume: the count goes on from the
+    last one, so that a resumed run counts as an unbroken one.
+    """
+
+    def __init__(self, problems: int, logged: Sequence[Mapping[str, Any]] = ()):
+        self._problems = problems
+        last = logged[-1] if logged else {}
+        self._counts = {
+            name: int(last.get(name) or 0)
+            for name in ("epoch", "epoch_seen", "epoch_unsolved")
+        }
+
+    def add(self, draw_B: np.ndarray, correct_BG: np.ndarray) -> dict[str, int]:
+        """Counts a step's groups; a draw of a new epoch begins again."""
+        counts = self._counts
+        for draw, correct in zip(draw_B, correct_BG, strict=True):
+            epoch = int(draw) // self._problems
+            if epoch > counts["epoch"]:
+                counts |= {"epoch": epoch, "epoch_seen": 0, "epoch_unsolved": 0}
+            counts["epoch_seen"] += 1
+            counts["epoch_unsolved"] += not correct.any()
+        return dict(counts)
 
 
 def rollout_rows(

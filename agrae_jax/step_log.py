@@ -9,11 +9,12 @@ import numpy as np
 
 from agrae_jax.console import Console, StepReport
 from agrae_jax.data.batches import HostBatch
+from agrae_jax.distributed import local_rows
 from agrae_jax.grader import Grader
 from agrae_jax.health import Health, check_ungradable, not_finite
 from agrae_jax.job import Job
 from agrae_jax.metrics import JsonlWriter, finalize
-from agrae_jax.reporting import Timer, report_step, rollout_rows
+from agrae_jax.reporting import EpochCount, Timer, report_step, rollout_rows
 from agrae_jax.run_directory import RunDirectory
 from agrae_jax.step import Seen
 from agrae_jax.types import Metrics
@@ -27,7 +28,9 @@ class StepLog:
     ):
         self._config, self._run, self._job = config, run, job
         self._console, self._grader = console, grader
-        self._health = Health(run.read_metrics())
+        logged = run.read_metrics()
+        self._health = Health(logged)
+        self._epoch = EpochCount(len(job.stream.encoded), logged)
         self._writer = JsonlWriter(run.metrics)
 
     def write(
@@ -44,6 +47,9 @@ class StepLog:
         values, summary = report_step(values, batch, seen, timer)
         values |= self._grader.end_step(
             step, batch, seen, decode, timer.seconds["verify"]
+        )
+        values |= self._epoch.add(
+            np.asarray(batch.prompts.draw_B), local_rows(seen.graded.correct_BG)
         )
         self._writer.write(step, values)
         bad = bool(not_finite(values))

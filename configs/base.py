@@ -66,9 +66,10 @@ def get_config() -> config_dict.ConfigDict:
     c.loss.dual_clip = config_dict.placeholder(float)  # > 1; 0 = off
     c.loss.entropy_coef = config_dict.placeholder(float)  # of the entropy bonus
     c.loss.kl_coef = config_dict.placeholder(float)  # of the KL to the first policy
+    c.loss.kl_reward_coef = config_dict.placeholder(float)  # the same, off the reward
     c.loss.kl_kind = config_dict.placeholder(str)  # k1, k2, k3
     c.loss.reduction = config_dict.placeholder(str)
-    # token_mean, sequence_mean, fixed_length
+    # token_mean, sequence_mean, sequence_sum, fixed_length
 
     c.optim = config_dict.ConfigDict()
     c.optim.learning_rate = 1e-6  # AdamW
@@ -108,5 +109,6 @@ def get_config() -> config_dict.ConfigDict:
 
     c.log = config_dict.ConfigDict()
     c.log.rollouts_every = 1  # steps between saved rollouts; 0 = never
+    c.log.gain_every = 0  # steps between measurements of log-prob gains; 0 = never
     c.log.expected = ""  # said at the start: how long a run takes, and on what
     return c

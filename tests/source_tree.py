@@ -29,7 +29,7 @@ UNITS: dict[str, tuple[int, str]] = {
         "grading evaluation run_directory versions console config config_* preemption "
         "health recompiles",
     ),
-    "step": (4, "step refill feed"),
+    "step": (4, "step update refill feed"),
     "entry": (
         5,
         "train build build_model reporting evaluator evaluate grader job memory "

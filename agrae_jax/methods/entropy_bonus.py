@@ -14,10 +14,11 @@ from agrae_jax.types import Method
 
 def make(*, base: str = "grpo", coef: float = 0.01) -> Method:
     """Returns `base` with an entropy bonus of `coef` per nat."""
+    under = resolve(base)
     return dataclasses.replace(
-        override(resolve(base), entropy_coef=coef),
+        override(under, entropy_coef=coef),
         name="entropy_bonus",
         paper="Entropy bonus, as in A-GRAE table 6, arXiv 2602.05548",
         formula="loss - coef H",
-        status="inferred",
+        status="inferred" if under.status == "exact" else under.status,
     )
