@@ -18,7 +18,7 @@ from agrae_jax.build_model import prompt_options
 from agrae_jax.data import batches, datasets, templates
 from agrae_jax.data.problem import Problem
 from agrae_jax.distributed import global_rows
-from agrae_jax.errors import UserError
+from agrae_jax.errors import DATA, UserError
 from agrae_jax.grading import DecodeFn, GradeFn, verify
 from agrae_jax.optim import make_optimizer, state_shardings
 from agrae_jax.recompiles import CompiledOnce
@@ -43,7 +43,10 @@ def build_method(config: Any) -> Method:
 def build_problems(config: Any, split: str) -> list[Problem]:
     """The problems of `data.train` or `data.test`."""
     name, kwargs = config.data[split], dict(config.data[f"{split}_kwargs"])
-    problems = datasets.load(name, split=split, **kwargs)
+    try:
+        problems = datasets.load(name, split=split, **kwargs)
+    except UserError as error:
+        raise UserError(str(error), exit_code=DATA) from None
     if split == "test" and config.eval.problems:
         if len(problems) < config.eval.problems:
             raise UserError(
@@ -82,17 +85,24 @@ def train_spec(config: Any, tokenizer: templates.Tokenizer) -> sampling.SampleSp
     )
 
 
-def eval_spec(config: Any, tokenizer: templates.Tokenizer) -> sampling.SampleSpec:
-    """How evaluation samples: its own profile."""
+def eval_spec(
+    config: Any, tokenizer: templates.Tokenizer, *, samples: int
+) -> sampling.SampleSpec:
+    """How evaluation samples, so many of a problem at a time: its own profile."""
     c = config.eval
     return sampling.SampleSpec(
-        samples=c.samples,
+        samples=samples,
         max_new_tokens=c.max_new_tokens or config.rollout.max_new_tokens,
         eos_ids=tuple(sorted(tokenizer.eos_ids)),
         temperature=c.temperature,
         top_k=c.top_k,
         top_p=c.top_p,
     )
+
+
+def greedy_spec(spec: sampling.SampleSpec) -> sampling.SampleSpec:
+    """One greedy completion of each problem."""
+    return dataclasses.replace(spec, samples=1, temperature=0.0, top_k=0, top_p=1.0)
 
 
 def build_sampler(
@@ -232,8 +242,7 @@ def _greedy_sampler(config: Any, model: Model, method: Method):
     """One greedy completion a prompt, where the method's baseline is its reward."""
     if "greedy_rollout" not in method.needs:
         return None
-    spec = train_spec(config, model.tokenizer)
-    spec = dataclasses.replace(spec, samples=1, temperature=0.0, top_k=0, top_p=1.0)
+    spec = greedy_spec(train_spec(config, model.tokenizer))
     wave = config.rollout.wave
     return build_sampler(model, spec, seed=config.seed, wave=wave)
 

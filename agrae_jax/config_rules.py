@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "updates.logprob_chunk": (1, None),
     "eval.every": (0, None),
     "eval.problems": (0, None),
+    "eval.train_problems": (0, None),
     "eval.samples": (1, None),
+    "eval.chunk": (0, None),
     "eval.temperature": (0, None),
     "eval.top_k": (0, None),
     "eval.top_p": (0, 1),
@@ -103,6 +106,7 @@ def validate(config: Any) -> None:
         raise UserError(f"config.mesh.fsdp must be -1 or >= 1, not {config.mesh.fsdp}")
     _check_sizes(config)
     _check_examples(config.data.examples)
+    _check_best(config)
     _check_verifier(config.verify)
     _check_method(config)
     _check_model(config.model)
@@ -144,6 +148,24 @@ def _divides(path: str, size: int, whole_name: str, whole: int) -> None:
         raise UserError(
             f"config.{path}={size} does not divide {whole_name}={whole};"
             f" the nearest that does is {near}"
+        )
+
+
+def _check_best(config: Any) -> None:
+    name, c = config.checkpoint.best, config.eval
+    found = re.fullmatch(r"(pass|maj)@([1-9]\d*)", name)
+    if found:
+        k = int(found[2])
+        if k > c.samples or k & (k - 1):
+            raise UserError(
+                f"config.checkpoint.best={name} needs a power of two up to"
+                f" eval.samples={c.samples}"
+            )
+    elif name == "greedy" and not c.greedy and c.temperature > 0:
+        raise UserError("config.checkpoint.best=greedy needs eval.greedy=True")
+    elif name not in ("", "avg@n", "greedy"):
+        raise UserError(
+            f"config.checkpoint.best={name!r} must be pass@K, maj@K, avg@n or greedy"
         )
 
 

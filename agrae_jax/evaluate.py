@@ -1,7 +1,11 @@
-"""Evaluates a checkpoint: `python -m agrae_jax.evaluate --workdir=RUN [--step=N]`.
+"""Evaluates a run's checkpoint or a model alone, on one or several data sets.
 
-Restores parameters only, straight onto the mesh; template, sampling profile and
-grader are those of the run. Any field can be overridden: `--config.eval.samples=64`.
+    python -m agrae_jax.evaluate --workdir=RUN [--step=N|best] [--dataset=NAME,..]
+    python -m agrae_jax.evaluate --model=DIR --out=DIR --dataset=jsonl:FILE
+
+Of a run, parameters only are restored, straight onto the mesh; template, sampling
+profile and grader are those of the run, or of --config. Any field can be overridden:
+`--config.eval.samples=64`, or short `--samples=64`.
 """
 
 from __future__ import annotations
@@ -10,55 +14,124 @@ from typing import Any
 
 import jax
 
-from agrae_jax import build, compilation_cache, run_directory
+from agrae_jax import (
+    build,
+    compilation_cache,
+    eval_tables,
+    evaluate_args,
+    run_directory,
+)
 from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
-from agrae_jax.config import Flag
 from agrae_jax.console import Console
+from agrae_jax.data.batches import Encoded
 from agrae_jax.errors import UserError
-from agrae_jax.evaluator import Evaluator
+from agrae_jax.evaluate_args import Request
 from agrae_jax.grader import Grader
-
-FLAGS = {
-    "step": Flag(int, -1, "checkpoint to evaluate; default the newest"),
-    "name": Flag(str, "", "file name of the result; default the data set's"),
-}
+from agrae_jax.reporting import say_prompt
+from agrae_jax.run_directory import RunDirectory
+from agrae_jax.set_evaluator import SetEvaluator
 
 
 def main(argv: list[str]) -> int:
-    """Restores, samples, grades and writes eval/<dataset>.json."""
-    parsed = config_door.parse(argv, extra_flags=FLAGS, from_run=True)
-    config: Any = parsed.config
-    if "/" in parsed.flags["name"] or "_step_" in parsed.flags["name"]:
-        raise UserError(
-            f"--name={parsed.flags['name']} must be a plain file name, and not one of"
-            " the run's own (.._step_..)"
-        )
+    """Restores, samples, grades and writes eval/; prints a table of all data sets."""
+    request = evaluate_args.parse(argv)
     console = Console(quiet=jax.process_index() > 0)
-    run = run_directory.open_run(parsed.workdir)
-    checkpoints = Checkpoints(run.checkpoints, keep=None, say=console.warn)
-    step = parsed.flags["step"]
-    if step == -1:
-        latest = checkpoints.latest()
-        if latest is None:
-            raise UserError(f"{run.path} holds no checkpoint yet: train it first")
-        step = latest
-    c = config.eval
-    console.say(
-        f"Evaluating step {step} of {run.path} on {c.problems or 'all'} problems of"
-        f" {config.data.test} x {c.samples} samples"
-    )
     compilation_cache.enable()
-    mesh = build.build_mesh(config)
-    with jax.set_mesh(mesh), Grader(config, run, record=False) as grader:
-        model = build.build_model(config, mesh, weights=False)
-        params, _ = checkpoints.restore_params(step, model.params)
-        evaluator = Evaluator(config, model, run, console, grader.grade)
-        name = parsed.flags["name"] or evaluator.name
-        result = evaluator.run(params, step=step, name=name, again=True)
-        evaluator.print_result(result)
-    console.say(f"written to {run.eval / f'{name}.json'}")
+    first: Any = next(iter(request.configs.values()))
+    directory, checkpoints, step = _source(request, console)
+    other = request.flags["compare"]
+    others = {n: eval_tables.find(other, n) for n in request.configs} if other else {}
+    mesh = build.build_mesh(first)
+    with jax.set_mesh(mesh), Grader(first, directory, record=False) as grader:
+        model = build.build_model(first, mesh, weights=checkpoints is None)
+        # Read now: a broken data set must not be found after the others were sampled.
+        sets = {
+            name: _encode(config, request.limit, model, console)
+            for name, config in request.configs.items()
+        }
+        params = model.params
+        if checkpoints is not None:
+            assert step is not None
+            params, _ = checkpoints.restore_params(step, model.params)
+        results: dict[str, list[dict[str, Any]]] = {}
+        for name, encoded in sets.items():
+            config: Any = request.configs[name]
+            c = config.eval
+            console.say(
+                f"Evaluating {config.model.path if step is None else f'step {step}'} on"
+                f" {len(encoded)} problems of {config.data.test} x {c.samples} samples"
+            )
+            path = _name(name, step)
+            (directory.eval / path).parent.mkdir(parents=True, exist_ok=True)
+            say_prompt(console, directory.eval / f"{path}.prompt.txt", model, encoded)
+            results[name] = []
+            for run in range(1, request.flags["runs"] + 1):
+                again = f"_run_{run}" if run > 1 else ""
+                evaluator = SetEvaluator(config, model, console, grader.grade, run=run)
+                results[name].append(
+                    evaluator.run(
+                        params,
+                        encoded,
+                        dataset=config.data.test,
+                        step=step,
+                        directory=directory,
+                        name=path + again,
+                    )
+                )
+    text = eval_tables.print_results(console, results)
+    for name, found in results.items():
+        if other:
+            text += eval_tables.print_comparison(
+                console, directory, _name(name, step), others[name], found, other
+            )
+    where = (directory.eval / _name("", step)).absolute()
+    run_directory.write_text(where / "table.txt", text)
+    console.say(f"written to {where}")
     return 0
+
+
+def _source(
+    request: Request, console: Console
+) -> tuple[RunDirectory, Checkpoints | None, int | None]:
+    """Where results go, and for a run the checkpoints and the step to take."""
+    if request.workdir is None:
+        try:
+            (request.place / "eval").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"cannot write to --out={request.place}: {error.strerror}"
+            ) from error
+        return RunDirectory(request.place), None, None
+    directory = run_directory.open_run(request.workdir)
+    which = request.flags["step"]
+    folder = directory.path / "best" if which == "best" else directory.checkpoints
+    if which == "best" and not folder.is_dir():
+        raise UserError(f"{directory.path} keeps no best model: set checkpoint.best")
+    checkpoints = Checkpoints(folder, keep=None, say=console.warn)
+    step = int(which) if which.isdigit() else checkpoints.latest()
+    if step is None:
+        raise UserError(f"{directory.path} holds no checkpoint yet: train it first")
+    return directory, checkpoints, step
+
+
+def _name(name: str, step: int | None) -> str:
+    """Where a result lies in eval/: those of two steps do not meet."""
+    return name if step is None else f"step_{step:06d}/{name}"
+
+
+def _encode(
+    config: Any, limit: int, model: build.Model, console: Console
+) -> list[Encoded]:
+    problems = build.build_problems(config, "test")
+    problems = problems[:limit] if limit else problems
+    encoded, dropped = build.encode_problems(config, problems, model)
+    if dropped:
+        console.warn(
+            f"{config.data.test}: {dropped} prompts longer than data.max_prompt_tokens"
+            " left out"
+        )
+    return encoded
 
 
 if __name__ == "__main__":

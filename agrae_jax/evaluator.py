@@ -1,25 +1,29 @@
-"""Evaluates parameters inside a run, and for `evaluate.py`; keeps results on disk."""
+"""Evaluates a run while it trains: on test and training problems; keeps the best."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agrae_jax import build
-from agrae_jax.console import BeforeAfter, Console, duration
-from agrae_jax.data import fingerprint
-from agrae_jax.data.batches import eval_batches
-from agrae_jax.evaluation import compare, evaluate_batches, pass_table, summarize
+from agrae_jax.best import Best
+from agrae_jax.console import BeforeAfter, Console
+from agrae_jax.data import checks, fingerprint
+from agrae_jax.data.batches import Encoded
+from agrae_jax.evaluation.comparison import compare
 from agrae_jax.grading import GradeFn
 from agrae_jax.run_directory import RunDirectory
+from agrae_jax.set_evaluator import SetEvaluator, read_result
 
 FEW = 30  # problems below which a bootstrap over problems says too much
 
 
 class Evaluator:
-    """Evaluates parameters on the run's test problems; keeps results on disk."""
+    """Evaluates parameters on the run's test problems; keeps results on disk.
+
+    `train` are the run's training problems: the first `eval.train_problems` of them
+    are evaluated as well, and test problems among them are warned of.
+    """
 
     def __init__(
         self,
@@ -29,126 +33,59 @@ class Evaluator:
         console: Console,
         grade: GradeFn,
         *,
+        train: Sequence[Encoded] = (),
         check: Callable[[], None] = lambda: None,
     ):
-        self._check = check  # called after each wave; it may raise
-        self._config, self._model, self._run = config, model, run
-        self._console, self._grade = console, grade
-        spec = build.eval_spec(config, model.tokenizer)
-        self._sample = build.build_sampler(
-            model, spec, seed=config.seed + build.EVAL_SEED, wave=0
-        )
-        self._wave = (
-            config.eval.prompts or config.rollout.wave or config.rollout.prompts
-        )
+        self._config, self._run, self._console = config, run, console
+        self._set = SetEvaluator(config, model, console, grade, check=check)
         # Read now: a broken test set must not be found after hours of training.
         problems = build.build_problems(config, "test")
-        self._encoded, dropped = build.encode_problems(config, problems, model)
+        self._test, dropped = build.encode_problems(config, problems, model)
         if dropped:
             console.warn(
                 f"{dropped} test prompts longer than data.max_prompt_tokens left out"
             )
-        self.data = fingerprint.of(self._encoded)
-        self.name = dataset_slug(config.data.test)
-
-    def run(
-        self, params: Any, *, step: int, name: str | None = None, again: bool = False
-    ) -> dict[str, Any]:
-        """Evaluates, writes eval/<name>.json and its samples, and returns the result.
-
-        A result that is already there is read, not made again, unless `again`.
-        """
-        name = name or f"{self.name}_step_{step:06d}"
-        if not again and (there := self.result(name)) is not None:
-            self._console.say(f"evaluation {name} is there already")
-            return there
-        started = time.monotonic()
-        encoded = self._encoded
-        title = f"evaluation at step {step}"
-        with self._console.evaluation(len(encoded), title=title) as progress:
-            seen = 0
-
-            def on_wave(done: int) -> None:
-                nonlocal seen
-                self._check()
-                progress.advance(by=done - seen)
-                seen = done
-
-            records, samples = evaluate_batches(
-                params,
-                eval_batches(encoded, batch=self._wave),
-                sample=self._sample,
-                decode=self._model.tokenizer.decode,
-                grade=self._grade,
-                on_wave=on_wave,
+        shared = checks.overlap([item.problem for item in train], problems)
+        if shared:
+            console.warn(
+                f"{len(shared)} of {len(problems)} test questions are training"
+                f" questions too: {shared[0].question[:60]}"
             )
-        c = self._config.eval
-        result = {
-            "dataset": self._config.data.test,
-            "step": step,
-            "sampling": {
-                "temperature": c.temperature,
-                "top_k": c.top_k,
-                "top_p": c.top_p,
-                "max_new_tokens": c.max_new_tokens
-                or self._config.rollout.max_new_tokens,
-            },
-            **summarize(records),
-            "time/seconds": time.monotonic() - started,
-            "records": records,
-        }
-        self._run.write_samples(name, samples)
-        self._run.write_evaluation(name, result)
-        first = result["pass@k"].get("1")
-        if first is None:
-            self._console.warn(f"step {step}: no completion could be graded")
-            return result
-        self._console.say(
-            f"step {step}: pass@1 {100 * first['mean']:.1f} "
-            f"[{100 * first['low']:.1f}, {100 * first['high']:.1f}] on {len(records)} "
-            f"problems, entropy {result['mean_entropy']:.3f}, "
-            f"{duration(result['time/seconds'])}"
-        )
+        self._train = list(train[: config.eval.train_problems])
+        self.data = fingerprint.of(self._test)
+        self.name = dataset_slug(config.data.test)
+        metric = config.checkpoint.best
+        self._best = Best(run, metric, console) if metric else None
+
+    def run(self, params: Any, *, step: int) -> dict[str, Any]:
+        """Evaluates on all sets and returns the result on the test problems.
+
+        A result that is already there is read, not made again.
+        """
+        data = self._config.data
+        if self._train:
+            name = f"{dataset_slug(data.train)}_train_step_{step:06d}"
+            self._evaluate(params, self._train, data.train, step, name)
+        name = f"{self.name}_step_{step:06d}"
+        result = self._evaluate(params, self._test, data.test, step, name)
+        if self._best:
+            self._best.offer(step, params, result)
         return result
 
-    def result(self, name: str) -> dict[str, Any] | None:
-        """A result on disk; None if there is none or, with a warning, it is damaged."""
-        path = self._run.eval / f"{name}.json"
-        try:
-            found = json.loads(path.read_text("utf-8"))
-            if pass_table(found["records"]).keys() != found["pass@k"].keys():
-                raise ValueError("pass@k does not fit the records")
-            return found
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            self._console.warn(
-                f"{path} is damaged ({type(error).__name__}: {error}): it is not used"
-            )
-            return None
-
-    def print_result(self, result: dict[str, Any]) -> None:
-        """One evaluation as a table: pass@k with intervals, and pass@1 by level."""
-        rows = [
-            (f"pass@{k}", *(f"{100 * v[end]:.1f}" for end in ("mean", "low", "high")))
-            for k, v in result["pass@k"].items()
-        ]
-        rows += [
-            (f"pass@1 of {level}", f"{100 * table['1']:.1f}", "", "")
-            for level, table in result["by_level"].items()
-            if table
-        ]
-        title = f"{result['dataset']} at step {result['step']}; percent"
-        self._console.table(("", "mean", "low", "high"), rows, title=title)
+    def _evaluate(
+        self, params: Any, encoded: list[Encoded], dataset: str, step: int, name: str
+    ) -> dict[str, Any]:
+        return self._set.run(
+            params, encoded, dataset=dataset, step=step, directory=self._run, name=name
+        )
 
     def print_comparison(self) -> None:
         """Before and after side by side, with paired differences over questions."""
         names = [f"{self.name}_step_{s:06d}" for s in (0, self._config.steps)]
-        before, after = map(self.result, names)
+        before, after = (read_result(self._run, n, self._console.warn) for n in names)
         if before is None or after is None:
             return
         differences = compare(before["records"], after["records"])
-        estimate = lambda x: (x["mean"], x["low"], x["high"])  # noqa: E731
         self._run.write_evaluation(
             f"{self.name}_difference",
             {"before": 0, "after": self._config.steps, "pass@k": differences},
@@ -156,9 +93,9 @@ class Evaluator:
         rows = [
             BeforeAfter(
                 f"pass@{k}",
-                estimate(before["pass@k"][k]),
-                estimate(after["pass@k"][k]),
-                estimate(difference),
+                _estimate(before["pass@k"][k]),
+                _estimate(after["pass@k"][k]),
+                _estimate(difference),
             )
             for k, difference in differences.items()
         ]
@@ -177,6 +114,7 @@ class Evaluator:
                 f"{100 * after['by_level'][level]['1']:.1f}",
             )
             for level in before["by_level"]
+            if before["by_level"][level] and after["by_level"].get(level)
         ]
         summary += self._console.table(
             ("level", "pass@1 before", "after"), level_rows, title="by level"
@@ -187,6 +125,10 @@ class Evaluator:
             f" a token; mean length {before['mean_tokens']:.1f} ->"
             f" {after['mean_tokens']:.1f} tokens"
         )
+
+
+def _estimate(x: dict[str, float]) -> tuple[float, float, float]:
+    return x["mean"], x["low"], x["high"]
 
 
 def dataset_slug(name: str) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from agrae_jax import methods
+from agrae_jax.build import Model
 from agrae_jax.console import Console, StepReport
-from agrae_jax.data.batches import HostBatch
+from agrae_jax.data.batches import Encoded, HostBatch
 from agrae_jax.distributed import local_rows
 from agrae_jax.grading import DecodeFn
 from agrae_jax.metrics import Values
-from agrae_jax.run_directory import RunDirectory
+from agrae_jax.run_directory import RunDirectory, write_text
 from agrae_jax.step import Seen
 
 
@@ -42,6 +44,17 @@ def announce(console: Console, config: Any, run: RunDirectory) -> None:
     console.say("The first wave and the first step take longer: they compile.")
     for note in run.notes:
         console.say(note)
+
+
+def say_prompt(
+    console: Console, path: Path, model: Model, encoded: Sequence[Encoded]
+) -> None:
+    """Shows the first prompt as the model sees it, markup included, and keeps it."""
+    tokens = [*model.policy.prefix, *encoded[0].tokens]
+    text = model.tokenizer.decode(tokens, skip_special=False)
+    write_text(path, text)
+    lines = "\n".join(f"  | {line}" for line in text.split("\n"))
+    console.say(f"The first of {len(encoded)} prompts, {len(tokens)} tokens:\n{lines}")
 
 
 class Timer:

@@ -41,6 +41,7 @@ MAY_DIFFER = (
     "verify.deadline_s",
     "verify.audit",
 )
+_BY_STEP = ("verify/ungradable.jsonl", "verify/audit.jsonl")  # logs beside metrics
 _OURS = {".lock", "config.json.tmp"}  # may lie in a directory that holds no run yet
 
 
@@ -90,7 +91,8 @@ class RunDirectory:
 
         Returns the steps up to it that have no line in metrics.jsonl.
         """
-        truncate_to(self.metrics, step)
+        for path in (self.metrics, *(self.path / name for name in _BY_STEP)):
+            truncate_to(path, step)
         lines = {line["step"] for line in self.read_metrics()}
         for name in ("ungradable", "audit"):
             truncate_to(self.path / "verify" / f"{name}.jsonl", step)
@@ -138,7 +140,7 @@ class RunDirectory:
 
     def write_summary(self, text: str) -> None:
         """Writes summary.txt: the closing tables, as they were printed."""
-        _write_whole(self.path / "summary.txt", [text])
+        write_text(self.path / "summary.txt", text)
 
     def write_samples(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Writes eval/<name>.samples.jsonl, one object a completion."""
@@ -195,6 +197,11 @@ def open_run(workdir: str | Path) -> RunDirectory:
             "of a training run"
         )
     return RunDirectory(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a text file; it appears whole or not at all."""
+    _write_whole(path, [text])
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from agrae_jax.feed import take_step
 from agrae_jax.grader import Grader
 from agrae_jax.job import build_job, check_data, resume
 from agrae_jax.preemption import Notice
-from agrae_jax.reporting import Timer, announce
+from agrae_jax.reporting import Timer, announce, say_prompt
 from agrae_jax.step_log import StepLog
 
 
@@ -49,8 +49,16 @@ def train(config: Any, workdir: str | Path) -> None:
     grader = Grader(config, run)
     with notice, jax.set_mesh(mesh), checkpoints, grader:
         job = build_job(config, mesh, grader, say=console.warn, check=notice.check)
+        train_set = job.stream.encoded
+        say_prompt(console, run.path / "prompt.txt", job.model, train_set)
         evaluator = Evaluator(
-            config, job.model, run, console, grader.grade, check=notice.check
+            config,
+            job.model,
+            run,
+            console,
+            grader.grade,
+            train=train_set,
+            check=notice.check,
         )
         check_data(run, {"train": job.data, "test": evaluator.data})
         done, state = resume(job, checkpoints, run, console.warn)

@@ -94,7 +94,10 @@ def get_config() -> config_dict.ConfigDict:
     c.eval.before = True  # evaluate the model as it starts
     c.eval.after = True  # and as it ends
     c.eval.problems = 0  # of the test set; 0 = all
+    c.eval.train_problems = 0  # first ones of the training set, evaluated as well
     c.eval.samples = 8  # n per problem
+    c.eval.chunk = 0  # of them at a time, which bounds memory; 0 = as rollout.samples
+    c.eval.greedy = True  # and one greedy completion of each problem
     c.eval.temperature = 1.0  # 0 = greedy
     c.eval.top_k = 0  # 0 = off
     c.eval.top_p = 1.0  # 1 = off
@@ -104,6 +107,8 @@ def get_config() -> config_dict.ConfigDict:
     c.checkpoint = config_dict.ConfigDict()
     c.checkpoint.every = 10  # steps; the last step is always saved
     c.checkpoint.keep = 2  # newest ones kept, >= 1
+    c.checkpoint.best = ""  # number of an evaluation by which the best model is kept
+    # in best/ as well: pass@K, maj@K, avg@n or greedy; "" = off
     c.checkpoint.grace_s = 30.0  # seconds from SIGTERM to the end; it saves before
     c.checkpoint.notice_url = ""  # polled for a maintenance notice; "" = none
 

@@ -61,6 +61,7 @@ def get_config():
     c.updates.logprob_chunk = 512
 
     c.eval.samples = 8
+    c.eval.greedy = False
     c.eval.prompts = 29
     c.checkpoint.every = 7
     c.log.expected = "about 10 minutes on 2 CPU cores, evaluations included"

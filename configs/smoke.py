@@ -39,5 +39,6 @@ def get_config():
 
     c.verify.workers = 1
     c.eval.samples = 4
+    c.eval.greedy = False
     c.checkpoint.every = 1
     return c

@@ -26,13 +26,14 @@ UNITS: dict[str, tuple[int, str]] = {
         "compilation_cache draws sampling segments scoring minibatch optim "
         "checkpoint checksums "
         "metrics distributed "
-        "grading evaluation run_directory versions console config config_* preemption "
+        "grading evaluation/ run_directory versions console config config_* preemption "
         "health recompiles",
     ),
     "step": (4, "step update refill feed"),
     "entry": (
         5,
-        "train build build_model reporting evaluator evaluate grader job memory "
+        "train build build_model reporting evaluator evaluate evaluate_args "
+        "eval_tables set_evaluator best grader job memory "
         "step_log replay export",
     ),
 }

@@ -1,0 +1,44 @@
+"""The best model so far by a number of its evaluation, kept in RUN/best/."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from agrae_jax.checkpoint import Checkpoints
+from agrae_jax.console import Console
+from agrae_jax.evaluation.summary import metric
+from agrae_jax.run_directory import RunDirectory
+from agrae_jax.types import Params, TrainState
+
+
+class Best:
+    """Keeps the parameters of the evaluated step with the largest `name`."""
+
+    def __init__(self, run: RunDirectory, name: str, console: Console):
+        self._name, self._console = name, console
+        self._kept = Checkpoints(run.path / "best", keep=1, say=console.warn)
+        self._step, self._value = self._kept.latest(), float("-inf")
+        if self._step is not None:
+            meta = self._kept.meta(self._step)
+            if meta["metric"] == name:
+                self._value = meta["value"]
+
+    def offer(self, step: int, params: Params, result: dict[str, Any]) -> None:
+        """Saves `params` if `result` is better than all before; an equal one is not.
+
+        A step that was offered before an interruption is not better than itself, so
+        a resumed run keeps what an unbroken one does.
+        """
+        value = metric(result, self._name)
+        if value is None:
+            self._console.warn(f"step {step} has no {self._name}: best/ stays as it is")
+            return
+        if value <= self._value or step == self._step:
+            return
+        state = TrainState(jnp.int32(step), params, opt_state=(), method_state=())
+        self._kept.save(step, state, {"metric": self._name, "value": value})
+        self._kept.wait()
+        self._step, self._value = step, value
+        self._console.say(f"best so far: {self._name} {value:.4f} at step {step}")
