@@ -1,17 +1,24 @@
 """The grader of a run: what it keeps, what a resumed run repeats, what it counts."""
 
+import dataclasses
 import json
+import re
 import types
 
+import jax
 import numpy as np
 import pytest
 
+from agrae_jax import build
+from agrae_jax import config as config_door
 from agrae_jax import grader as grading_of_runs
+from agrae_jax.errors import UserError
 from agrae_jax.grader import Grader, latency
 from agrae_jax.grading import ahead, grade_rows, remembering
 from agrae_jax.run_directory import RunDirectory
 from agrae_jax.types import Graded, PromptBatch, Rollout
 from agrae_jax.verify.types import Verdict
+from tests.rl.contexts import reward_input
 
 HANG = "tests.verify.doubles:hang"
 
@@ -180,8 +187,6 @@ def test_a_wave_is_graded_ahead_once(run):
 
     remembered = remembering(counted, 4)
     with Grader(config(), run) as grader:
-        import jax
-
         wave = jax.tree.map(jax.numpy.asarray, arrays)
         ahead(
             wave,
@@ -203,6 +208,45 @@ def test_a_wave_is_graded_ahead_once(run):
     ]
     assert len(calls) == 3  # three different completions, each decoded once
     assert stats["cached"] == 4  # every pair had been sent already
+
+
+def parsed(*overrides):
+    argv = ["--config=configs/smoke.py", *(f"--config.verify.{o}" for o in overrides)]
+    return config_door.parse(argv).config
+
+
+def test_a_config_names_the_verifier_its_keywords_and_the_weight_of_the_format():
+    assert parsed("kwargs.rounding=3").verify.kwargs.to_dict() == {
+        "strict": True,
+        "rounding": 3,
+    }
+    path = "tests.verify.verifiers_test:length_is"
+    assert parsed(f"verifier={path}", "kwargs.plus=2").verify.kwargs.plus == 2
+    one = parsed("verifier=geo3k", "format_weight=0.1")
+    inputs = reward_input([[1, 0, 1, 0]])
+    inputs = dataclasses.replace(
+        inputs, format_ok_BG=jax.numpy.array([[1.0, 1.0, 0.0, 0.0]])
+    )
+    reward_BG = build.build_method(one).reward(inputs)
+    np.testing.assert_allclose(reward_BG, [[1.0, 0.1, 0.9, 0.0]], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "overrides,words",
+    [
+        (["verifier=maths"], "maths"),
+        (["verifier=no.such:thing"], "no.such:thing cannot be loaded"),
+        (["kwargs.tolerance=1"], "tolerance"),
+        (["verifier=choice", "audit=0.1"], "verify.audit"),
+        (["audit=2"], "verify.audit"),
+        (["format_weight=-1"], "verify.format_weight"),
+    ],
+)
+def test_a_verifier_that_cannot_work_is_refused_before_anything_is_loaded(
+    overrides, words
+):
+    with pytest.raises(UserError, match=re.escape(words)):
+        parsed(*overrides)
 
 
 if __name__ == "__main__":
