@@ -26,7 +26,17 @@ define install
 	  $(1) $(PIP) $(2); }
 endef
 
-.PHONY: help quickstart test test-all test-parity chaos lint format lock clean
+# What a finished run was, from its config.json.
+define SAY_RUN
+import json, sys
+c = json.load(open(sys.argv[1]))
+print(f"The run in {sys.argv[1].rpartition('/')[0]} is finished: {c['method']['name']} on"
+      f" {c['data']['train']}, {c['model']['path']}, {c['steps']} steps, seed {c['seed']},"
+      f" learning rate {c['optim']['learning_rate']:g}. Its result:")
+endef
+export SAY_RUN ARGS
+
+.PHONY: help quickstart test test-all test-parity chaos audit lint format lock clean
 
 help:  ## list the targets
 	@echo "Targets (add ARGS='...' to pass flags on):"
@@ -35,8 +45,11 @@ help:  ## list the targets
 
 quickstart: $(VENV)/.stamp-model  ## train a real model with A-GRAE on this CPU
 	@if grep -qs '"finished": true' "$(WORKDIR)/status.json"; then \
-	  echo "This run is finished. Its result:"; \
+	  $(PY) -c "$$SAY_RUN" "$(WORKDIR)/config.json"; \
 	  cat "$(WORKDIR)/summary.txt" 2>/dev/null || ls "$(WORKDIR)/eval"; \
+	  if test -n "$$ARGS"; then \
+	    echo "error: $$ARGS was not used, since that run is finished. Use another" \
+	      "directory:  make quickstart WORKDIR=runs/other ARGS='$$ARGS'"; exit 2; fi; \
 	  echo "Run it again in another directory:  make quickstart WORKDIR=runs/again"; \
 	else \
 	  $(PY) -m agrae_jax.train \
@@ -50,21 +63,32 @@ test: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## the tests, without the long on
 
 test-all: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## all tests but parity, the long ones too
 	@echo "Running all tests ($(WORKERS) processes)"
-	@AGRAE_KILLS=$${AGRAE_KILLS:-20} $(PY) -m pytest -q -n $(WORKERS) --dist loadfile \
+	@$(PY) -m pytest -q -n $(WORKERS) --dist loadfile \
 	  -m "not parity" $(ARGS)
 
 test-parity: $(PARITY_VENV)/.stamp-parity  ## compare the models with transformers on torch
 	@echo "Running the parity tests against transformers on torch"
 	@$(PARITY_VENV)/bin/python -m pytest -q -m parity tests/parity $(ARGS)
 
-chaos: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## kill a run again and again; it must end bit-equal
-	@echo "Running the chaos tests"
+chaos: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## kill a run 24 times; it must end bit-equal
+	@echo "Killing a run $${AGRAE_KILLS:-24} times (3-10 minutes)"
 	@$(PY) -m pytest -q -m chaos tests/chaos_test.py $(ARGS)
 
 lint: $(VENV)/.stamp-dev  ## ruff (rules and format) and pyright
 	@echo "ruff check" && $(VENV)/bin/ruff check .
 	@echo "ruff format --check" && $(VENV)/bin/ruff format --check .
 	@echo "pyright" && $(VENV)/bin/pyright --pythonpath $(PY)
+
+audit: $(VENV)/.stamp-run  ## look the locked packages up in the vulnerability database
+	@$(PY) $(PIP) pip-audit
+	@$(PY) -m pip_audit --disable-pip --no-deps --progress-spinner off \
+	  -r $(LOCK) > .audit.txt 2>&1; code=$$?; \
+	unknown=$$(grep -c "could not be audited" .audit.txt || true); \
+	all=$$(grep -vc "^#" $(LOCK)); grep -v "could not be audited" .audit.txt | \
+	  grep -v "^WARNING" || true; rm -f .audit.txt; \
+	if test $$unknown -gt 0; then \
+	  echo "$$unknown of $$all packages could not be looked up: no database here?"; fi; \
+	exit $$code
 
 format: $(VENV)/.stamp-dev  ## let ruff mend what it can
 	@$(VENV)/bin/ruff check --fix .

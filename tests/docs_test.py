@@ -42,6 +42,14 @@ def test_commands_name_what_exists(path):
         assert base.with_suffix(".py").exists() or main.exists(), module
 
 
+def test_the_tests_that_reliability_names_are_there():
+    text = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", text))
+    sources = "".join(p.read_text() for p in ROOT.glob("tests/**/*_test.py"))
+    found = set(re.findall(r"^def (test_\w+)", sources, flags=re.M))
+    assert len(named) > 25 and not named - found, named - found
+
+
 def test_the_readme_begins_with_the_two_commands():
     first_screen = (ROOT / "README.md").read_text().splitlines()[:25]
     assert any(line.startswith("make quickstart") for line in first_screen)

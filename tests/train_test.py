@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agrae_jax.errors import PREEMPTED
 from agrae_jax.metrics import read_jsonl, without_times
 
 ROOT = Path(__file__).parents[1]
@@ -89,31 +90,44 @@ def test_evaluate_restores_params_and_repeats_the_numbers(smoke):
     assert result["records"] == after["records"]
 
 
-def test_a_killed_run_ends_bit_equal_to_one_never_killed(tmp_path):
-    """SIGKILL after step 3, between the checkpoints of steps 2 and 4."""
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
+def test_sigterm_saves_and_the_same_command_ends_bit_equal(tmp_path):
+    """SIGTERM after step 3, between the checkpoints of steps 2 and 4."""
+    whole, ended = tmp_path / "whole", tmp_path / "ended"
     done = launch(whole, *LONG)
     assert done.returncode == 0, done.stderr
-    process = subprocess.Popen(command(killed, *LONG), cwd=ROOT, env=ENV)
-    metrics = killed / "metrics.jsonl"
+    process = subprocess.Popen(
+        command(ended, *LONG),
+        cwd=ROOT,
+        env=ENV,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    metrics = ended / "metrics.jsonl"
     while process.poll() is None:
-        saved = (killed / "checkpoints" / "2").is_dir()
-        if saved and metrics.exists() and metrics.read_text().count("\n") >= 3:
-            process.send_signal(signal.SIGKILL)
+        if metrics.exists() and metrics.read_text().count("\n") >= 3:
+            process.send_signal(signal.SIGTERM)
             break
         time.sleep(0.001)
-    assert process.wait() == -signal.SIGKILL
-    again = launch(killed, *LONG)
+    out, err = process.communicate()
+    assert process.returncode == PREEMPTED == 3, err
+    assert "SIGTERM: saving at the end of this phase" in out
+    (last,) = [line for line in err.splitlines() if line.startswith("stopped: ")]
+    step = json.loads((ended / "status.json").read_text())["step"]
+    assert step >= 3 and f"saved at step {step} of 5: the same command" in last
+    assert (ended / "checkpoints" / str(step)).is_dir()
+
+    again = launch(ended, *LONG)
     assert again.returncode == 0, again.stderr
-    assert "resumed at step 2 of 5" in again.stdout
+    assert f"resumed at step {step} of 5" in again.stdout
     a, b = (
         [without_times(line) for line in read_jsonl(d / "metrics.jsonl")]
-        for d in (whole, killed)
+        for d in (whole, ended)
     )
     assert a == b and len(a) == 5
     for path in sorted((whole / "rollouts").iterdir()):
-        assert path.read_bytes() == (killed / "rollouts" / path.name).read_bytes()
-    for left, right in zip(arrays(whole), arrays(killed), strict=True):
+        assert path.read_bytes() == (ended / "rollouts" / path.name).read_bytes()
+    for left, right in zip(arrays(whole), arrays(ended), strict=True):
         np.testing.assert_array_equal(left, right)
 
 

@@ -152,7 +152,7 @@ def test_never_two_bos_tokens_and_none_missing(template, count):
     assert bos not in plain
 
 
-def test_refusals_are_one_line():
+def test_a_missing_or_bad_chat_template_is_one_line():
     with pytest.raises(UserError, match="'qwem' is not known; known: chat, qwen"):
         _render("qwem")
     for broken, message in (
