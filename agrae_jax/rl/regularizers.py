@@ -78,8 +78,10 @@ def position_entropy(ctx: TokenContext, method_state: Any) -> tuple[Array, Metri
     """
     if ctx.entropy_BGT is None or ctx.statistic_BGT is None:
         raise ValueError("position_entropy needs token_entropy and a token_statistic")
-    product_BGT = masked(ctx.statistic_BGT * ctx.entropy_BGT, ctx.mask_BGT)
-    return -method_state["positions"][0] * product_BGT, {}
+    # Each masked alone: a product's gradient would carry NaN from padding.
+    m_BGT = masked(ctx.statistic_BGT, ctx.mask_BGT)
+    entropy_BGT = masked(ctx.entropy_BGT, ctx.mask_BGT)
+    return -method_state["positions"][0] * m_BGT * entropy_BGT, {}
 
 
 def calibrate_positions(
