@@ -8,6 +8,7 @@ be one is a `UserError` with file and row number.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +53,9 @@ def signature_defaults(name: str) -> dict[str, Any]:
     """The keywords that `load` takes for this data set, with their defaults."""
     source, _ = _resolve(name)
     parameters = inspect.signature(source).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    named = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    fields = dataclasses.asdict(rows.Fields()) if named else {}
+    return fields | {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def missing_file(name: str, split: str, folder: str = "") -> Path | None:
@@ -87,35 +90,21 @@ def benchmark(place: str, split: str, *, folder: str = "") -> list[Problem]:
     return problems
 
 
-def jsonl(
-    place: str,
-    split: str,
-    *,
-    question: str = "",
-    answer: str = "",
-    level: str = "",
-    subject: str = "",
-) -> list[Problem]:
-    """One JSON object a line. Keywords name fields that are not the usual ones.
+def jsonl(place: str, split: str, **fields: str) -> list[Problem]:
+    """One JSON object a line. `fields` (question, answer, level, subject) name those
+    that are not the usual ones.
 
     Usual: question or problem; answer or gold (or the last box of solution); level;
     subject or type; id. A dot goes into an object.
     """
     del split
-    fields = rows.Fields(question, answer, level, subject)
+    names = rows.Fields(**fields)
     found = enumerate(rows.from_jsonl(place))
-    return [rows.to_problem(row, i, where, fields) for i, (where, row) in found]
+    return [rows.to_problem(row, i, where, names) for i, (where, row) in found]
 
 
 def parquet(
-    place: str,
-    split: str,
-    *,
-    question: str = "",
-    answer: str = "",
-    level: str = "",
-    subject: str = "",
-    repair: bool = True,
+    place: str, split: str, *, repair: bool = True, **fields: str
 ) -> list[Problem]:
     """A parquet table: the fields of `jsonl`, or the layout of verl and A-GRAE.
 
@@ -126,12 +115,12 @@ def parquet(
     targets as published.
     """
     del split
-    fields = rows.Fields(question, answer, level, subject)
+    names = rows.Fields(**fields)
     problems, changed = [], 0
     for i, (where, row) in enumerate(_parquet_rows(place)):
-        problem = rows.to_problem(row, i, where, fields, from_solution=repair)
+        problem = rows.to_problem(row, i, where, names, from_solution=repair)
         if repair:
-            published = rows.to_problem(row, i, where, fields)
+            published = rows.to_problem(row, i, where, names)
             changed += "".join(published.answer.split()) != "".join(
                 problem.answer.split()
             )
@@ -148,23 +137,20 @@ def tfds(
     place: str,
     split: str,
     *,
-    question: str = "",
-    answer: str = "",
-    level: str = "",
-    subject: str = "",
     split_name: str = "",
     data_dir: str = "",
+    **fields: str,
 ) -> list[Problem]:
     """A tensorflow-datasets name, or the folder of a prepared data set.
 
-    Keywords name the fields as for `jsonl`; `split_name` is the source's own name of
+    `fields` are as for `jsonl`; `split_name` is the source's own name of
     the split ("" = train or test, by use). Read from array_record files: tensorflow is
     not needed.
     """
-    fields = rows.Fields(question, answer, level, subject)
+    names = rows.Fields(**fields)
     source = _tfds_source(place, split_name or split, data_dir)
     return [
-        rows.to_problem(row, i, f"tfds:{place} row {i + 1}", fields)
+        rows.to_problem(row, i, f"tfds:{place} row {i + 1}", names)
         for i, row in enumerate(source)
     ]
 

@@ -55,7 +55,7 @@ def to_problem(
     level, _ = _first(row, _named(fields.level, _LEVEL))
     subject, _ = _first(row, _named(fields.subject, _SUBJECT))
     key, _ = _first(row, _KEY)
-    return Problem(
+    problem = Problem(
         id=index,
         question=question,
         answer=_gold(row, where, fields, from_solution=from_solution),
@@ -63,6 +63,21 @@ def to_problem(
         subject=None if subject is None else _plain(subject) or None,
         key="" if key is None else _plain(key),
     )
+    for name, text in dataclasses.asdict(problem).items():
+        if isinstance(text, str) and not _is_unicode(text):
+            raise UserError(
+                f"{where}: the {name} has half a surrogate pair (\\ud800..): no"
+                " tokenizer can read that"
+            )
+    return problem
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def from_jsonl(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -79,8 +94,10 @@ def from_jsonl(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         where = f"{path} row {number}"
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
+        except ValueError as error:  # also a number of more digits than Python takes
             raise UserError(f"{where}: not JSON: {error}") from None
+        except RecursionError:
+            raise UserError(f"{where}: nested too deeply to be read") from None
         if not isinstance(row, dict):
             raise UserError(f"{where}: not a JSON object but {type(row).__name__}")
         yield where, row

@@ -47,6 +47,13 @@ def test_jsonl(tmp_path):
         ({"question": "x?", "answer": True}, "row 2: field answer is a bool"),
         ('{"question": "x?"', "row 2: not JSON"),
         ("[1, 2]", "row 2: not a JSON object but list"),
+        (
+            '{"question": "x?", "answer": ' + "1" * 5000 + "}",
+            "row 2: not JSON: Exceeds",
+        ),
+        ('{"question": ' + "[" * 200_000, "row 2: nested too deeply"),
+        ('{"question": "\\ud800x", "answer": "1"}', "row 2: the question has half a"),
+        ('{"question": "x", "answer": "\\udfff"}', "row 2: the answer has half a"),
     ],
 )
 def test_a_bad_row_is_one_line_with_file_and_row(tmp_path, row, message):
