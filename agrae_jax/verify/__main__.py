@@ -3,13 +3,15 @@
 python -m agrae_jax.verify --cases=FILE.jsonl [--out=FILE]
     {"id", "gold", "response"} a line, plus "expected" and "kind" if known;
     --out gets a verdict a line, the summary is printed as JSON.
-python -m agrae_jax.verify --audit=FILE.jsonl [--field=answer] [--out=FILE]
-    {"id", "answer", "solution"} a line; damaged golds are listed.
+python -m agrae_jax.verify --audit=DATASET [--field=NAME] [--out=FILE]
+    jsonl:PATH, parquet:PATH or a benchmark's name; damaged golds are listed: those that
+    are not understood, or are not what their own solution boxes.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 from typing import NoReturn
@@ -29,10 +31,8 @@ def main(argv: list[str]) -> int:
     parser = _Arguments(prog="python -m agrae_jax.verify", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--cases", metavar="FILE", help="JSON lines to grade")
-    parser.add_argument(
-        "--audit", metavar="FILE", help="JSON lines whose golds to check"
-    )
-    parser.add_argument("--field", default="answer", help="field of the gold")
+    parser.add_argument("--audit", metavar="DATASET", help="whose golds to check")
+    parser.add_argument("--field", default="", help="of the gold, if not a usual one")
     parser.add_argument("--out", metavar="FILE", help="JSON lines to write")
     parser.add_argument("--verifier", default="math", help="see docs/verifier.md")
     parser.add_argument("--kwargs", default="{}", help="JSON, of the verifier")
@@ -44,9 +44,12 @@ def main(argv: list[str]) -> int:
     if args.workers < 1 or args.deadline_s <= 0:
         raise UserError("--workers must be at least 1 and --deadline_s above 0")
     if args.audit:
-        rows = cases.read(args.audit.removeprefix("jsonl:"), args.field)
+        # By name: verify/ itself needs no reader of data sets, and no jax.
+        rows = importlib.import_module("agrae_jax.data.golds").raw(
+            args.audit, args.field
+        )
         grade.prepare_process()
-        found = audit.golds(rows, args.field)
+        found = audit.golds(rows)
         kinds = sorted({f["damage"] for f in found})
         counts = {k: sum(f["damage"] == k for f in found) for k in kinds}
         _write(args.out, found)

@@ -19,45 +19,16 @@ from types import MappingProxyType
 from typing import Any
 
 from agrae_jax.verify import grade as grading
+from agrae_jax.verify.batch import Batch, Part, finished
 from agrae_jax.verify.extract import extract
 from agrae_jax.verify.process import Died, Late, Worker
-from agrae_jax.verify.types import UNGRADABLE, Extracted, Verdict
+from agrae_jax.verify.types import UNGRADABLE, Verdict
 
 Decision = tuple[str, str, str]
 Pair = tuple[str, str]
 _RECYCLE_AFTER = 5_000
+_RECYCLE_AFTER_CPU_S = 3600.0
 _KEPT_TIMES = 10_000
-
-
-class Batch:
-    """Items being graded; `result()` waits and returns their verdicts in order."""
-
-    def __init__(self, parts: list[_Part]):
-        self._parts = parts
-
-    def done(self) -> bool:
-        """Whether `result()` would return at once."""
-        return all(p.future.done() for p in self._parts)
-
-    def result(self) -> list[Verdict]:
-        """The verdicts, in the order of the items."""
-        return [p.verdict() for p in self._parts]
-
-
-class _Part:
-    """One item of a batch: where its answer stands, and the decision to come."""
-
-    def __init__(self, found: Extracted | None, future: concurrent.futures.Future):
-        self.found, self.future = found, future
-
-    def verdict(self) -> Verdict:
-        verdict: Verdict = self.future.result()
-        if self.found is None:
-            return verdict
-        return Verdict(
-            verdict.outcome, self.found.answer, self.found.span, verdict.rule,
-            verdict.reason, verdict.ms,
-        )  # fmt: skip
 
 
 class Pool:
@@ -103,7 +74,7 @@ class Pool:
         self._busy_s = 0.0
         for gold, text, rule, reason in known:
             self._hits[(gold, text)] = (UNGRADABLE, rule, reason)
-            self._cache[(gold, text)] = _finished(
+            self._cache[(gold, text)] = finished(
                 Verdict(UNGRADABLE, None, None, rule, reason, 0.0)
             )
 
@@ -128,20 +99,20 @@ class Pool:
             self._busy_s += time.perf_counter() - start
         return Batch(parts)
 
-    def _part(self, text: str, gold: str) -> _Part:
+    def _part(self, text: str, gold: str) -> Part:
         if self._verifier != "math":
-            return _Part(None, self._job(gold, text))
+            return Part(None, self._job(gold, text))
         start = time.perf_counter()
         found = extract(text, strict=self._strict)
         answer = found.answer if found else None
         decision = grading.quick(gold, answer)
         if decision is None or (self._rounding and decision[1] == "number"):
             assert answer is not None
-            return _Part(found, self._job(gold, answer))
+            return Part(found, self._job(gold, answer))
         ms = (time.perf_counter() - start) * 1e3
         self._count(decision[0], "quick", ms)
-        return _Part(
-            found, _finished(Verdict(decision[0], None, None, *decision[1:], ms))
+        return Part(
+            found, finished(Verdict(decision[0], None, None, *decision[1:], ms))
         )
 
     def _job(self, gold: str, text: str) -> concurrent.futures.Future:
@@ -174,9 +145,7 @@ class Pool:
                 break
             pair, future = job
             try:
-                if worker is None or worker.served >= _RECYCLE_AFTER:
-                    worker = self._replace(worker)
-                elif not worker.alive():
+                if worker is None or _spent(worker):
                     worker = self._replace(worker)
                 try:
                     verdict = self._asked(worker, pair)
@@ -271,7 +240,9 @@ class Pool:
             self._finish(("", ""), future, lost)
 
 
-def _finished(verdict: Verdict) -> concurrent.futures.Future:
-    future: concurrent.futures.Future = concurrent.futures.Future()
-    future.set_result(verdict)
-    return future
+def _spent(worker: Worker) -> bool:
+    """Whether a worker is gone, or should be before what it has used costs an item."""
+    old = worker.served >= _RECYCLE_AFTER or (
+        (worker.cpu_seconds() or 0.0) > _RECYCLE_AFTER_CPU_S
+    )
+    return old or not worker.alive()

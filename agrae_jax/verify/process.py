@@ -115,7 +115,7 @@ class Worker:
     def _read(self, deadline_s: float) -> list:
         stdout = self._process.stdout
         assert stdout is not None
-        begun, used = time.monotonic(), self._cpu_seconds()
+        begun, used = time.monotonic(), self.cpu_seconds()
         while True:
             line, newline, rest = self._rest.partition(b"\n")
             if newline:
@@ -133,13 +133,13 @@ class Worker:
                 self._rest += data
                 continue
             waited = time.monotonic() - begun
-            spent = self._cpu_seconds()
+            spent = self.cpu_seconds()
             spent = waited if spent is None or used is None else spent - used
             if spent > deadline_s or waited > _WALL_FACTOR * deadline_s:
                 self.kill()
                 raise Late(f"more than {deadline_s:g} s")
 
-    def _cpu_seconds(self) -> float | None:
+    def cpu_seconds(self) -> float | None:
         """Processor time used so far; None where /proc does not tell."""
         try:
             with open(f"/proc/{self._process.pid}/stat", "rb") as stat:

@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from agrae_jax.errors import UserError
@@ -66,6 +68,24 @@ def test_the_gold_audit_lists_damaged_rows(tmp_path):
     ]
 
 
+def test_the_gold_audit_reads_the_parquet_layout_as_published(tmp_path):
+    """The training reader repairs such a gold; the audit must see it unrepaired."""
+    truth = [
+        {"target": "15^2", "solution": "so \\boxed{15\\mbox{ cm}^2}."},
+        {"target": "5", "solution": "so \\boxed{5}."},
+    ]
+    rows = [
+        {"reward_model": {"ground_truth": t}, "extra_info": {"index": 7 + n}}
+        for n, t in enumerate(truth)
+    ]
+    path = tmp_path / "golds.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    done = run(f"--audit=parquet:{path}")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines[0] == {"rows": 2, "damaged": 1, "solution": 1}
+    assert [(r["id"], r["gold"]) for r in lines[1:]] == [(7, "15^2")]
+
+
 @pytest.mark.parametrize(
     "args,words",
     [
@@ -75,7 +95,7 @@ def test_the_gold_audit_lists_damaged_rows(tmp_path):
         (["--cases=c.jsonl", "--verifier=maths"], "'maths'"),
         (["--cases=c.jsonl", "--workers=0"], "--workers"),
         (["--cases=d.jsonl"], "line 2 lacks the field 'response'"),
-        (["--audit=c.jsonl", "--field=target"], "line 1 lacks the field 'target'"),
+        (["--audit=c.jsonl", "--field=target"], "row 1 lacks the field 'target'"),
     ],
 )
 def test_bad_input_is_named(args, words, tmp_path):
