@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
+from jax.sharding import Mesh
 
 from agrae_jax import models, sharding
 from agrae_jax.data import templates
@@ -22,16 +24,18 @@ class Model:
     params: Params  # sharded as `shardings`
     shardings: Any
     tokenizer: templates.Tokenizer
-    mesh: jax.sharding.Mesh
+    mesh: Mesh
     dtype: str  # of compute, hence of the parameters that sample
 
 
-def build_mesh(config: Any) -> jax.sharding.Mesh:
+def build_mesh(config: Any, available: Sequence[Any] | None = None) -> Mesh:
     """The device mesh; -1 on the fsdp axis takes all devices, a number only so many.
 
+    `available` are the devices, by default this process's cluster's.
     Raises UserError where the devices, or the batch sizes over them, do not divide.
     """
-    devices, tensor, fsdp = jax.device_count(), config.mesh.tensor, config.mesh.fsdp
+    available = jax.devices() if available is None else available
+    devices, tensor, fsdp = len(available), config.mesh.tensor, config.mesh.fsdp
     if fsdp == -1:
         if devices % tensor:
             raise UserError(
@@ -56,10 +60,10 @@ def build_mesh(config: Any) -> jax.sharding.Mesh:
                 f"{name} is {size}, which the {fsdp} devices of the fsdp axis do not "
                 "divide: change it, or set mesh.fsdp"
             )
-    return sharding.make_mesh(fsdp, tensor, jax.devices()[: fsdp * tensor])
+    return sharding.make_mesh(fsdp, tensor, available[: fsdp * tensor])
 
 
-def build_model(config: Any, mesh: jax.sharding.Mesh, *, weights: bool = True) -> Model:
+def build_model(config: Any, mesh: Mesh, *, weights: bool = True) -> Model:
     """Reads (or, for `random:FAMILY`, draws) the weights and puts them on the mesh.
 
     Without `weights`, params are shapes with shardings: what a restore asks for.
@@ -99,7 +103,7 @@ def build_model(config: Any, mesh: jax.sharding.Mesh, *, weights: bool = True) -
         init = jax.jit(policy.init, out_shardings=shardings)
         params = init(jax.random.key(config.seed))
     else:
-        params = jax.device_put(models.load_params(c.path, policy), shardings)
+        params = models.load_params(c.path, policy, shardings)
     return Model(policy, params, shardings, tokenizer, mesh, c.dtype)
 
 
@@ -120,7 +124,7 @@ def load_tokenizer(path: str) -> templates.Tokenizer:
     return templates.from_vocabulary(**gguf.read_tokenizer(found))
 
 
-def param_shardings(policy: Policy, params: Any, mesh: jax.sharding.Mesh) -> Any:
+def param_shardings(policy: Policy, params: Any, mesh: Mesh) -> Any:
     """NamedShardings of stored parameters, by the family's strict table."""
     return sharding.named_shardings(
         params, policy.param_axes, policy.rules["train"], mesh

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from agrae_jax.errors import UserError
-from agrae_jax.models import families, gguf, policy, weights
+from agrae_jax.models import families, gguf, policy, safetensors_folder, weights
 from agrae_jax.types import Params, Policy
 
-__all__ = ["from_pretrained", "load_params", "load_policy", "random", "resolve"]
+__all__ = [
+    "from_pretrained",
+    "load_params",
+    "load_policy",
+    "random",
+    "resolve",
+    "save_params",
+]
 
 # Sizes of a random model that are not given: small enough for a test.
 TINY = {
@@ -71,20 +81,37 @@ def load_policy(path: str, **options: Any) -> tuple[Policy, dict[str, Any]]:
     return policy.build(fields["model_type"], config, **options), facts
 
 
-def load_params(path: str, built: Policy) -> Params:
-    """Parameters (numpy, on host) of a model on disk, checked against its policy.
+def load_params(path: str, built: Policy, shardings: Params | None = None) -> Params:
+    """Parameters of a model on disk, checked against its policy.
 
-    Raises `UserError` naming any missing, unexpected or misshapen tensor.
+    With `shardings` they are global arrays, and of a folder this process reads only
+    the slices that its devices hold; without, numpy arrays. Raises `UserError` naming
+    any missing, unexpected or misshapen tensor.
     """
     found = resolve(path)
     if found.is_dir():
-        state = weights.read_safetensors(found)
+        source: weights.Source = safetensors_folder.Folder(found)
     else:
-        state = gguf.read_tensors(found)
+        source = weights.InMemory(gguf.read_tensors(found))
     mapping = families.find(built.name).mapping
-    params = weights.to_params(mapping, state, policy.param_shapes(built))
+    params = weights.to_params(mapping, source, policy.param_shapes(built), shardings)
     policy.check_params(built, params)
     return params
+
+
+def save_params(
+    folder: Path, built: Policy, params: Params, *, dtype: Any, file_bytes: int
+) -> list[str]:
+    """Writes parameters to a Hugging Face folder as safetensors; returns file names.
+
+    `dtype` is the stored one; a file holds about `file_bytes` at most.
+    """
+    mapping, stored_as = families.find(built.name).mapping, np.dtype(dtype)
+    shapes = weights.tensor_shapes(mapping, params)
+    sizes = {name: math.prod(s) * stored_as.itemsize for name, s in shapes.items()}
+    tensors = weights.to_tensors(mapping, params)
+    stored = ((name, value.astype(stored_as)) for name, value in tensors)
+    return safetensors_folder.write(folder, stored, sizes, file_bytes=file_bytes)
 
 
 def random(family: str, kwargs: dict[str, Any], **options: Any) -> Policy:

@@ -20,8 +20,12 @@ from agrae_jax.models.qwen2 import sharding as qwen2_sharding
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """A family's module class, config reader, name mapping and sharding tables."""
+    """A family's module class, config reader, name mapping and sharding tables.
 
+    `architecture` is transformers' class of it, which a written folder names.
+    """
+
+    architecture: str
     module: Any
     read_config: Callable[[Mapping[str, Any]], DecoderConfig]
     mapping: tuple[tuple[str, str, int], ...]
@@ -31,6 +35,7 @@ class Family:
 
 FAMILIES = {
     "llama": Family(
+        architecture="LlamaForCausalLM",
         module=llama_model.Llama,
         read_config=llama_config.read_config,
         mapping=llama_convert.MAPPING,
@@ -38,6 +43,7 @@ FAMILIES = {
         rules=llama_sharding.RULES,
     ),
     "qwen2": Family(
+        architecture="Qwen2ForCausalLM",
         module=qwen2_model.Qwen2,
         read_config=qwen2_config.read_config,
         mapping=qwen2_convert.MAPPING,

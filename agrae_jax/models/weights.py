@@ -1,20 +1,20 @@
-"""The safetensors door, and a family's table applied in either direction.
+"""A family's name table applied in either direction, tensor by tensor.
 
 A matrix is stored transposed by Hugging Face, [outputs, inputs], with heads and their
 width in one axis; everything else keeps its order. Stacked layers (paths below
-"layers/") are one tensor each there.
+"layers/") are one tensor each there. Loading asks the source for the slices that a
+sharding puts on this host and for nothing else.
 """
 
 from __future__ import annotations
 
-import json
+import functools
 import math
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import jax
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
 from agrae_jax.errors import UserError
 from agrae_jax.types import Params
@@ -22,87 +22,175 @@ from agrae_jax.types import Params
 # (our path, their name with {} for the layer, leading axes that are a matrix's inputs
 # or 0 where it is none)
 Mapping = tuple[tuple[str, str, int], ...]
+Bounds = tuple[tuple[int, int], ...]  # (start, stop) of every axis
 
 
-def read_safetensors(folder: Path) -> dict[str, np.ndarray]:
-    """The state dict of a folder, from one file or from a sharded index."""
-    index = folder / "model.safetensors.index.json"
-    if index.exists():
-        names = set(json.loads(index.read_text())["weight_map"].values())
-        files = sorted(folder / name for name in names)
-    else:
-        files = [folder / "model.safetensors"]
-    state = {}
-    for file in files:
-        if not file.exists():
-            raise UserError(f"model.path: {file} does not exist")
-        try:
-            with safe_open(file, framework="flax") as tensors:
-                for name in tensors.keys():
-                    state[name] = np.asarray(tensors.get_tensor(name))
-        except SafetensorError as error:
-            raise UserError(f"model.path: {file} is damaged: {error}") from None
-    return state
+class Source(Protocol):
+    """Tensors by name; what is not asked for is not read."""
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every tensor, by name."""
+        ...
+
+    def read(self, name: str, index: tuple[slice, ...]) -> np.ndarray:
+        """A part of a tensor: one slice an axis, of step 1."""
+        ...
 
 
-def to_params(mapping: Mapping, state: dict[str, np.ndarray], shapes: Params) -> Params:
-    """A state dict as nested parameters of exactly these shapes and dtypes, on host.
+class InMemory:
+    """A state dict as a `Source`."""
 
-    Raises `UserError` naming a tensor that is missing, left over or of another size.
+    def __init__(self, state: dict[str, np.ndarray]):
+        self._state = state
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every tensor, by name."""
+        return {name: value.shape for name, value in self._state.items()}
+
+    def read(self, name: str, index: tuple[slice, ...]) -> np.ndarray:
+        """A part of a tensor."""
+        return self._state[name][index]
+
+
+def to_params(
+    mapping: Mapping, source: Source, shapes: Params, shardings: Params | None = None
+) -> Params:
+    """Parameters of exactly these shapes and dtypes, from a source of tensors.
+
+    With `shardings` (a tree like `shapes`) they are global arrays, for each of which
+    this process reads its own slices; without, numpy arrays. Raises `UserError` naming
+    a tensor that is missing, left over or of another size, before anything is read.
     """
-    left = {k: v for k, v in state.items() if not k.endswith("rotary_emb.inv_freq")}
-    if "head" not in shapes:  # tied: some writers keep a copy of the embedding
-        left.pop("lm_head.weight", None)
+    _check(mapping, source.shapes(), shapes)
     params: Params = {}
     for path, name, inputs in mapping:
         target = _get(shapes, path)
         if target is None:
             continue
-        value = np.empty(target.shape, target.dtype)
-        for theirs, ours in _slots(path, name, value):
-            if theirs not in left:
-                raise UserError(f"model weights: tensor {theirs} is missing")
-            tensor, wanted = left.pop(theirs), _their_shape(ours, inputs, path)
-            if tensor.shape != wanted:
-                raise UserError(
-                    f"model weights: tensor {theirs} has shape {tensor.shape},"
-                    f" the config asks for {wanted}"
-                )
-            ours[...] = (tensor.T if inputs else tensor).reshape(ours.shape)
+        read = functools.partial(_part, source, (path, name, inputs), target)
+        if shardings is None:
+            value: Any = read(tuple((0, size) for size in target.shape))
+        else:
+            value = _sharded(target.shape, _get(shardings, path), read)
         _set(params, path, value)
-    if left:
-        raise UserError(f"model weights: tensor {min(left)} has no place in the family")
     return params
 
 
-def to_state(mapping: Mapping, params: Params) -> dict[str, np.ndarray]:
-    """Nested parameters as a Hugging Face state dict, on host."""
-    state = {}
+def to_tensors(mapping: Mapping, params: Params) -> Iterator[tuple[str, np.ndarray]]:
+    """(Hugging Face's name, tensor) of every parameter, one at a time, on host."""
     for path, name, inputs in mapping:
         value = _get(params, path)
         if value is None:
             continue
-        for theirs, ours in _slots(path, name, np.asarray(value)):
-            shape = _their_shape(ours, inputs, path)
+        for theirs, layer in _names(path, name, value.shape):
+            ours = np.asarray(value if layer is None else value[layer])
+            shape = _their_shape(ours.shape, path, inputs)
             ours = ours.reshape(shape[::-1]).T if inputs else ours.reshape(shape)
-            state[theirs] = np.ascontiguousarray(ours)
-    return state
+            yield theirs, np.ascontiguousarray(ours)
 
 
-def _their_shape(ours: np.ndarray, inputs: int, path: str) -> tuple[int, ...]:
-    shape = ours.shape
-    if inputs:
-        return math.prod(shape[inputs:]), math.prod(shape[:inputs])
-    return (math.prod(shape),) if path.endswith("bias") else shape
+def tensor_shapes(mapping: Mapping, shapes: Params) -> dict[str, tuple[int, ...]]:
+    """The shape of every tensor that makes up parameters of `shapes`, by its name."""
+    found = {}
+    for path, name, inputs in mapping:
+        target = _get(shapes, path)
+        if target is None:
+            continue
+        for theirs, layer in _names(path, name, target.shape):
+            ours = target.shape if layer is None else target.shape[1:]
+            found[theirs] = _their_shape(ours, path, inputs)
+    return found
 
 
-def _slots(path: str, name: str, value: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """(their name, our view) of every tensor that makes up one parameter."""
+def _check(mapping: Mapping, found: dict[str, tuple[int, ...]], shapes: Params) -> None:
+    left = {k: v for k, v in found.items() if not k.endswith("rotary_emb.inv_freq")}
+    if "head" not in shapes:  # tied: some writers keep a copy of the embedding
+        left.pop("lm_head.weight", None)
+    for name, wanted in tensor_shapes(mapping, shapes).items():
+        if name not in left:
+            raise UserError(f"model weights: tensor {name} is missing")
+        shape = left.pop(name)
+        if shape != wanted:
+            raise UserError(
+                f"model weights: tensor {name} has shape {shape},"
+                f" the config asks for {wanted}"
+            )
+    if left:
+        raise UserError(f"model weights: tensor {min(left)} has no place in the family")
+
+
+def _sharded(shape: tuple[int, ...], sharding: Any, read: Any) -> jax.Array:
+    # devices that hold the same part ask for it one after another
+    once = functools.lru_cache(maxsize=1)(read)
+
+    def part(index: tuple[slice, ...]) -> np.ndarray:
+        return once(tuple(s.indices(n)[:2] for s, n in zip(index, shape, strict=True)))
+
+    return jax.make_array_from_callback(shape, sharding, part)
+
+
+def _part(
+    source: Source, row: tuple[str, str, int], target: Any, bounds: Bounds
+) -> np.ndarray:
+    """The part of one parameter within (start, stop) of each of its axes."""
+    path, name, inputs = row
+    value = np.empty([stop - start for start, stop in bounds], target.dtype)
     if not path.startswith("layers/"):
-        yield name, value[...]
+        _read(source, name, (path, inputs), target.shape, bounds, value)
+        return value
+    for i, layer in enumerate(range(*bounds[0])):
+        theirs = name.format(layer)
+        _read(source, theirs, (path, inputs), target.shape[1:], bounds[1:], value[i])
+    return value
+
+
+def _read(
+    source: Source,
+    name: str,
+    kind: tuple[str, int],
+    shape: tuple[int, ...],
+    bounds: Bounds,
+    into: np.ndarray,
+) -> None:
+    """One tensor's part. Of axes that are one of theirs, the first one is cut in the
+    file and the others in memory."""
+    groups = _groups(len(shape), *kind)
+    rows, sizes, cuts = [], [], []
+    for group in groups:
+        (start, stop), *rest = bounds[group]
+        inner = math.prod(shape[group][1:])
+        rows.append(slice(start * inner, stop * inner))
+        sizes += [stop - start, *shape[group][1:]]
+        cuts += [slice(None), *(slice(*b) for b in rest)]
+    transposed = kind[1] > 0
+    tensor = source.read(name, tuple(reversed(rows) if transposed else rows))
+    tensor = tensor.T if transposed else tensor
+    into[...] = tensor.reshape(sizes)[tuple(cuts)]
+
+
+def _groups(rank: int, path: str, inputs: int) -> list[slice]:
+    """Our axes that are one axis of theirs, for every axis of theirs."""
+    if inputs:
+        return [slice(0, inputs), slice(inputs, rank)]
+    if path.endswith("bias"):
+        return [slice(0, rank)]
+    return [slice(i, i + 1) for i in range(rank)]
+
+
+def _their_shape(ours: tuple[int, ...], path: str, inputs: int) -> tuple[int, ...]:
+    sizes = [math.prod(ours[group]) for group in _groups(len(ours), path, inputs)]
+    return tuple(reversed(sizes) if inputs else sizes)
+
+
+def _names(
+    path: str, name: str, shape: tuple[int, ...]
+) -> Iterator[tuple[str, int | None]]:
+    """(their name, our layer) of every tensor that makes up one parameter."""
+    if not path.startswith("layers/"):
+        yield name, None
         return
-    for i in range(value.shape[0]):
-        yield name.format(i), value[i]
+    for layer in range(shape[0]):
+        yield name.format(layer), layer
 
 
 def _get(tree: Any, path: str) -> Any:

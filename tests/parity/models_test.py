@@ -41,6 +41,56 @@ def test_logits_equal(pair, measured):
     assert error < 1e-4
 
 
+@pytest.mark.parametrize("kind", tiny.LONG)
+def test_logits_past_position_4096_equal(kind, tmp_path, measured):
+    import torch
+
+    model = tiny.make_long(kind)
+    model.save_pretrained(tmp_path)
+    policy, params, _ = models.from_pretrained(str(tmp_path))
+    tokens, prompt = tiny.tokens(1, 4160), 4096
+    with torch.no_grad():
+        wanted = model(torch.tensor(tokens)).logits.numpy()[:, prompt - 1 : -1]
+
+    def logits(params):
+        length = jnp.full((1,), prompt, jnp.int32)
+        rest = tokens[:, None, prompt:]
+        hidden = policy.forward_groups(params, tokens[:, :prompt], length, rest)
+        return policy.unembed(params, hidden)[:, 0]
+
+    error = np.abs(np.asarray(jax.jit(logits)(params)) - wanted).max()
+    measured[f"llama rope {kind}, positions 4096 to 4159, logits"] = float(error)
+    assert np.abs(wanted).max() > 0.5
+    assert error < 1e-4
+
+
+def test_padding_of_prompts_changes_no_logit(pair, measured):
+    """Prompts of other lengths in one batch, against each row alone in torch."""
+    import torch
+
+    name, model, policy, params = pair
+    rng = np.random.default_rng(5)
+    vocab = tiny.SIZES["vocab_size"]
+    prompt = rng.integers(0, vocab, (3, 9), dtype=np.int32)
+    completion = rng.integers(0, vocab, (3, 2, 6), dtype=np.int32)
+    length = np.array([9, 1, 5], np.int32)
+
+    def logits(params):
+        hidden = policy.forward_groups(params, prompt, length, completion)
+        return policy.unembed(params, hidden)
+
+    found, error = np.asarray(jax.jit(logits)(params)), 0.0
+    for b in range(3):
+        for g in range(2):
+            row = np.concatenate([prompt[b, : length[b]], completion[b, g]])
+            with torch.no_grad():
+                wanted = model(torch.tensor(row[None].astype(np.int64))).logits[0]
+            wanted = wanted.numpy()[length[b] - 1 : -1]
+            error = max(error, float(np.abs(found[b, g] - wanted).max()))
+    measured[f"{name} padded prompts, logits"] = error
+    assert error < 1e-4
+
+
 def test_gradient_of_a_clipped_loss_equals(pair, measured):
     import torch
 
@@ -67,7 +117,7 @@ def test_gradient_of_a_clipped_loss_equals(pair, measured):
         return -jnp.minimum(ratio * advantage, clipped * advantage).mean()
 
     value, gradient = jax.jit(jax.value_and_grad(loss))(params)
-    ours = weights.to_state(families.FAMILIES[policy.name].mapping, gradient)
+    ours = dict(weights.to_tensors(families.FAMILIES[policy.name].mapping, gradient))
 
     total = 0.0
     for b in range(B):
