@@ -85,9 +85,12 @@ def test_evaluate_restores_params_and_repeats_the_numbers(smoke):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    result = json.loads((workdir / "eval" / "arithmetic.json").read_text())
+    result = json.loads((workdir / "eval/step_000003/arithmetic.json").read_text())
     after = json.loads((workdir / "eval" / "arithmetic_step_000003.json").read_text())
     assert result["records"] == after["records"]
+    prompt = (workdir / "prompt.txt").read_text()
+    assert prompt.startswith("<|im_start|>user\n")
+    assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
 
 
 def test_sigterm_saves_and_the_same_command_ends_bit_equal(tmp_path):

@@ -87,7 +87,11 @@ class Progress:
         while line := self._file.readline():
             if not line.endswith("\n"):
                 break
-            entry = json.loads(line)
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                self._file.close()
+                raise UserError(f"{self._path} is damaged: remove it") from None
             if "rows" in entry:
                 self._rows[entry["wave"], entry["unit"]] = entry["rows"]
             else:

@@ -56,40 +56,40 @@ def _classes(rows: Sequence[dict[str, Any]], group: dict[str, str]) -> list[int 
 def _merge(answers: Sequence[list[str]], same: Same | None) -> list[dict[str, str]]:
     """For each problem, answer -> the first answer that it equals.
 
-    One comparison of many pairs a round, of all problems at once.
+    Numbers go by their value; of the rest many pairs are compared in one round, for
+    all problems at once.
     """
-    found: list[dict[str, str]] = [{} for _ in answers]
-    waiting = [list(dict.fromkeys(texts)) for texts in answers]
-    for _ in range(MOST_COMPARED if same else 0):
-        asked: list[tuple[int, str, str]] = []
-        for i, texts in enumerate(waiting):
-            if not texts:
-                continue
-            first, rest = texts[0], texts[1:]
-            found[i][first] = first
-            value = numbers.ordinary(first)
-            waiting[i] = []
-            for text in rest:
-                other = numbers.ordinary(text) if value is not None else None
-                if other is None:
-                    asked.append((i, text, first))
-                elif other == value:
-                    found[i][text] = first
-                else:
-                    waiting[i].append(text)
-        equal = (
-            same([(text, first) for _, text, first in asked]) if asked and same else []
-        )
-        for (i, text, first), is_equal in zip(asked, equal, strict=True):
-            if is_equal:
-                found[i][text] = first
-            else:
-                waiting[i].append(text)
-        if not any(waiting):
+    found = [_by_value(texts) if same else {t: t for t in texts} for texts in answers]
+    waiting = [list(dict.fromkeys(group.values())) for group in found]
+    for _ in range(MOST_COMPARED):
+        if same is None or not any(waiting):
             break
-    for group, texts in zip(found, waiting, strict=True):
-        group |= {text: text for text in texts}
+        asked = [
+            (i, text, texts[0])
+            for i, texts in enumerate(waiting)
+            for text in texts[1:]
+            if not (_is_number(text) and _is_number(texts[0]))  # of another value
+        ]
+        equal = same([(text, first) for _, text, first in asked]) if asked else []
+        joined = {
+            (i, text): first
+            for (i, text, first), yes in zip(asked, equal, strict=True)
+            if yes
+        }
+        for i, texts in enumerate(waiting):
+            waiting[i] = [t for t in texts[1:] if (i, t) not in joined]
+            found[i] = {t: joined.get((i, f), f) for t, f in found[i].items()}
     return found
+
+
+def _by_value(texts: Sequence[str]) -> dict[str, str]:
+    first: dict[object, str] = {}
+    values = {t: numbers.ordinary(t) for t in texts}
+    return {t: first.setdefault(t if v is None else v, t) for t, v in values.items()}
+
+
+def _is_number(text: str) -> bool:
+    return numbers.ordinary(text) is not None
 
 
 def _plain(answer: str) -> str:

@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from agrae_jax.data.batches import HostBatch
@@ -124,9 +123,10 @@ def _rows(
     """One object a completion, those of a problem together."""
     real = int(batch.weight_B.sum())  # rows after these only fill the batch
     cut = (slice(real), slice(len(names)))
-    rollout = jax.tree.map(local_rows, dataclasses.replace(rollout, prompts=None))
-    completion, length = rollout.completion_BGT[cut], rollout.length_BG[cut]
-    entropy = np.asarray(rollout.entropy_BGT[cut], np.float64).sum(-1)
+    completion = local_rows(rollout.completion_BGT)[cut]
+    length = local_rows(rollout.length_BG)[cut]
+    truncated = local_rows(rollout.stop_BG)[cut] == STOP_LENGTH
+    entropy = local_rows(rollout.entropy_BGT)[cut].astype(np.float64).sum(-1)
     problems = batch.problems[:real]
     golds = [problem.answer for problem in problems]
     graded, verdicts = grade_rows(completion, length, golds, decode=decode, grade=grade)
@@ -140,7 +140,7 @@ def _rows(
             "rule": verdicts[b][g].rule,
             "answered": bool(graded.format_ok_BG[b, g]),
             "tokens": int(length[b, g]),
-            "truncated": bool(rollout.stop_BG[b, g] == STOP_LENGTH),
+            "truncated": bool(truncated[b, g]),
             "entropy_sum": float(entropy[b, g]),
         }
         for b, problem in enumerate(problems)
