@@ -23,6 +23,7 @@ from agrae_jax.grading import DecodeFn, GradeFn, verify
 from agrae_jax.optim import make_optimizer, state_shardings
 from agrae_jax.recompiles import CompiledOnce
 from agrae_jax.rl import rewards
+from agrae_jax.segments import SegmentSampler
 from agrae_jax.types import Method, Params, PromptBatch, Rollout, TrainState
 from agrae_jax.update import gain, rollout_logprobs
 
@@ -82,6 +83,7 @@ def train_spec(config: Any, tokenizer: templates.Tokenizer) -> sampling.SampleSp
         temperature=c.temperature,
         top_k=c.top_k,
         top_p=c.top_p,
+        segment=config.rollout.segment,
     )
 
 
@@ -97,6 +99,7 @@ def eval_spec(
         temperature=c.temperature,
         top_k=c.top_k,
         top_p=c.top_p,
+        segment=config.rollout.segment,
     )
 
 
@@ -115,9 +118,15 @@ def build_sampler(
 ):
     """A (params, host prompts) -> Rollout that samples `wave` groups at a time."""
     rows = sharding.batch_sharding(model.mesh)
-    sampler = CompiledOnce(
-        "sample", sampling.make_sampler(model.policy, spec, out_shardings=rows)
-    )
+    if spec.segment:
+        groups = model.mesh.shape["fsdp"]
+        sampler = SegmentSampler(
+            model.policy, spec, multiple=groups, out_shardings=rows
+        )
+    else:
+        sampler = CompiledOnce(
+            "sample", sampling.make_sampler(model.policy, spec, out_shardings=rows)
+        )
     to_sample = _to_sampling_layout(model)
 
     def run(params: Params, prompts: PromptBatch, first: int | None = None) -> Rollout:

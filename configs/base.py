@@ -25,6 +25,7 @@ def get_config() -> config_dict.ConfigDict:
     c.mesh = config_dict.ConfigDict()
     c.mesh.fsdp = -1  # devices on the fsdp axis; -1 = all that are left
     c.mesh.tensor = 1  # devices on the tensor axis
+    c.mesh.stuck_s = 1800.0  # several processes: seconds without progress to the end
 
     c.data = config_dict.ConfigDict()
     c.data.train = "arithmetic"  # or jsonl:PATH, parquet:PATH, tfds:NAME
@@ -44,6 +45,7 @@ def get_config() -> config_dict.ConfigDict:
     c.rollout.temperature = 1.0  # > 0; 0 = greedy is for evaluation only
     c.rollout.top_k = 0  # 0 = off
     c.rollout.top_p = 1.0  # 1 = off
+    c.rollout.segment = 0  # tokens after which ended rows leave the batch; 0 = never
     c.rollout.wave = 0  # groups sampled at a time; 0 = all; divides prompts
 
     c.verify = config_dict.ConfigDict()

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agrae_jax import models, sampling, scoring
+from agrae_jax import draws, models, sampling, scoring
 from agrae_jax.types import STOP_EOS, STOP_LENGTH, PromptBatch
 
 OPTIONS = {
@@ -103,8 +103,8 @@ def assert_same_samples(policy, params, batch, one, other):
         )
         logits = policy.unembed(params, hidden[0, g, t]).astype(jnp.float64)
         edges = np.cumsum(np.asarray(jax.nn.softmax(logits)))
-        key = sampling._row_keys(jnp.int32(3), batch.draw_B[p : p + 1], 4)
-        uniform = float(sampling._uniform(key, t)[0, g])
+        key = draws.row_keys(jnp.int32(3), batch.draw_B[p : p + 1], 4)
+        uniform = float(draws.uniform(key, t)[0, g])
         assert np.abs(edges - uniform).min() < MARGIN, (p, g, t)
 
 

@@ -203,6 +203,34 @@ class Decoder(nnx.Module):
             "length_B": jnp.zeros((B,), jnp.int32),
         }
 
+    @staticmethod
+    def resize_cache(cache: Any, group_N: Array, sample_NH: Array, T: int) -> Any:
+        """The cache of some groups and samples, with room for T tokens.
+
+        Works on stacked layers and on layers apart: axes are counted from the end.
+        """
+
+        def groups(x: Array) -> Array:
+            return jnp.take(x, group_N, -4)  # of [B, M, D, L] and [B, M, L, D]
+
+        def rows(x: Array, axis: int) -> Array:  # of [B, M, G, D, T] and [.., T, D]
+            pick = sample_NH[:, None, :, None, None]
+            x = jnp.take_along_axis(jnp.take(x, group_N, -5), pick, -3)
+            pad = [(0, 0)] * x.ndim
+            pad[axis] = (0, T - x.shape[axis])
+            return jnp.pad(x, pad)
+
+        def both(part: Any) -> Any:
+            return {"keys": rows(part["keys"], -1), "values": rows(part["values"], -2)}
+
+        completion = cache["completion"]
+        apart = isinstance(completion, list)
+        return {
+            "prompt": jax.tree.map(groups, cache["prompt"]),
+            "completion": [both(x) for x in completion] if apart else both(completion),
+            "length_B": cache["length_B"][group_N],
+        }
+
     def prefill(
         self,
         tokens_BL: Array,

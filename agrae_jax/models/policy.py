@@ -114,6 +114,7 @@ def build(
         init=init,
         forward_groups=forward_groups,
         init_cache=init_cache,
+        resize_cache=kind.module.resize_cache,
         prefill=prefill,
         decode_layout=decode_layout,
         decode=decode,

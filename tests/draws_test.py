@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agrae_jax.sampling import SampleSpec, _row_keys, _uniform, draw_token, truncate
+from agrae_jax.draws import SampleSpec, draw_token, row_keys, truncate, uniform
 
 SPEC = SampleSpec(samples=1, max_new_tokens=1, eos_ids=(0,))
 
@@ -90,8 +90,8 @@ def test_log_probability_is_of_the_truncated_distribution():
 
 def test_noise_depends_on_seed_draw_sample_and_token_alone():
     def noise(seed, draws, samples, index):
-        keys = _row_keys(jnp.int32(seed), jnp.asarray(draws, jnp.int32), samples)
-        return np.asarray(_uniform(keys, index))
+        keys = row_keys(jnp.int32(seed), jnp.asarray(draws, jnp.int32), samples)
+        return np.asarray(uniform(keys, index))
 
     base = noise(0, [5, 9, 7], 4, 3)
     np.testing.assert_array_equal(noise(0, [7, 5], 4, 3), base[[2, 0]])
