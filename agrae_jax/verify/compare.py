@@ -29,6 +29,7 @@ _NOTHING = frozenset(
 
 def compare(gold: Node, answer: Node, work: Work) -> Result:
     """Whether an answer means the gold, and by which rule."""
+    gold, answer = members.grouped(gold), members.grouped(answer)
     gold, answer = members.permuted(gold, answer)
     gold, answer = (quantity.joined(members.unnamed(n)) for n in (gold, answer))
     tag = gold[0]
@@ -146,6 +147,7 @@ def _collection(gold: Node, answer: Node, work: Work) -> Result:
         return all(any(same(w, g) for g in given) for w in wanted) and all(
             any(same(w, g) for w in wanted) for g in given
         ), "set"
+    given = members.without_repeats(wanted, given)
     if len(wanted) != len(given):
         return False, "list"
     if named and all(members.label(g) is None for g in given):  # bare values: in order

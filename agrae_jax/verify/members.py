@@ -44,6 +44,33 @@ def unnamed(node: Node) -> Node:
     return right if left[0] == right[0] == "ratio" else node
 
 
+def grouped(node: Node) -> Node:
+    """p = 5, q = 2; p = 7, q = 2 as a list of the tuples (5, 2) and (7, 2)."""
+    if node[0] != "list" or not {";", ","} <= set(node[2]):
+        return node
+    groups: list[list[Node]] = [[node[1][0]]]
+    for separator, item in zip(node[2], node[1][1:], strict=True):
+        if separator == ";":
+            groups.append([])
+        groups[-1].append(item)
+    named = all(len(g) > 1 and all(map(label, g)) for g in groups)
+    names = {tuple(label(item) for item in g) for g in groups}
+    if not named or len(names) != 1:
+        return node
+    points = tuple(
+        ("bracket", "(", ")", tuple(item[2][1] for item in g)) for g in groups
+    )
+    return ("list", points, (",",) * (len(points) - 1))
+
+
+def without_repeats(wanted: Sequence[Node], given: Sequence[Node]) -> Sequence[Node]:
+    """What is given, each once, unless the gold itself repeats an item."""
+    keys = [repr(trees.canonical(w)) for w in wanted]
+    if len(set(keys)) < len(keys) or len(given) <= len(wanted):
+        return given
+    return list({repr(trees.canonical(g)): g for g in given}.values())
+
+
 def both_signs(node: Node) -> list[Node] | None:
     """The two values of an expression or named value with plus-minus."""
     if node[0] == "rel":

@@ -17,8 +17,13 @@ _MATH_DELIMITER = re.compile(r"(?<!\\)(?:\\[()\[\]]|\$)")
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])")
 _BRACED_SIGN = re.compile(r"\{\s*([-+])\s*\}")
 _NEGATIVE_SPACE = re.compile(r"\\!|\{\s*\\!\s*\}")
+_SPREAD_THOUSANDS = re.compile(r",\s*\\!\s*(?=\d{3}(?!\d))")  # 32,\! 349
+_ESCAPED_TWICE = re.compile(  # as in JSON: \\frac for \frac
+    r"\\\\(?=(?:[dtc]?frac|sqrt|left|right|pi|theta|cdot|times|text|mathbb|infty|cup"
+    r"|leq?|geq?|in|pm)(?![a-zA-Z]))"
+)
 _SPACE = re.compile(
-    r"(?<!\\)\\[,;:> ]|~|\\(?:q?quad|enspace|thinspace|hfill)(?![a-zA-Z])|\s+"
+    r"(?<!\\)\\[,;:> ]|~|\\(?:enspace|thinspace|hfill)(?![a-zA-Z])|\\q?quad|\s+"
 )
 _DROPPED_WITH_ARG = re.compile(
     r"\\(?:[hv]?phantom|hspace\*?|vspace\*?|label|tag\*?|color)\s*(?:\{[^{}]*\}|[^\\{}\s])"
@@ -83,7 +88,9 @@ def clean(text: str) -> str:
         text = bold.group(1) or bold.group(2)
     if "$" in text or "\\" in text:
         text = _BOX.sub(" ", _MATH_DELIMITER.sub(" ", text))
-        text = _NEGATIVE_SPACE.sub("", text)
+        text = _NEGATIVE_SPACE.sub("", _SPREAD_THOUSANDS.sub(",", text))
+        if "\\\\" in text and "begin" not in text:
+            text = _ESCAPED_TWICE.sub(r"\\", text)
         text = text.replace("\\lbrace", "\\{ ").replace("\\rbrace", "\\} ")
         text = _DROPPED_WITH_ARG.sub(" ", text)
     text = _BRACED_SIGN.sub(r"\1", text.replace("{,}", ","))

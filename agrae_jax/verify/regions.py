@@ -172,7 +172,7 @@ def _linear(operator: str, left: Node, right: Node, work: Work) -> Pieces:
     """Solves a relation that is linear in its one letter, or in |such a thing|."""
     if operator not in FLIPPED:
         raise NotUnderstood("no inequality")
-    if left[0] != "sym" and right[0] == "sym":
+    if left[0] != "sym" and (right[0] == "sym" or right[:2] == ("fn", "abs")):
         left, right, operator = right, left, FLIPPED[operator]
     if left[0] in ("sym", "app") and not _shares(left, right):
         ends = trees.spread(right) if operator in ("=", "!=") else [right]

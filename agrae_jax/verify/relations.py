@@ -21,9 +21,15 @@ def is_name(node: Node) -> bool:
         return True
     if node[0] == "mul":
         return all(is_name(c) for c in node[1:])
+    if node[0] == "div":  # of lengths and areas: AB/CD
+        return all(is_name(c) and _capital(c) for c in node[1:])
     if node[0] == "bracket":
         return all(is_name(c) for c in node[3])
     return node[0] == "fn" and node[1] == "abs" and is_name(node[2])
+
+
+def _capital(node: Node) -> bool:
+    return all(name[0].isupper() for name in trees.variables(node))
 
 
 def claimed(answer: Node) -> list[Node]:
