@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from agrae_jax.data.batches import HostBatch, Stream
+from agrae_jax.distributed import local_slice
 from agrae_jax.errors import UserError
 from agrae_jax.rl import curriculum
 from agrae_jax.step import Seen, StepFns, rlvr_step
@@ -33,6 +34,8 @@ class Feed:
         self._probability: np.ndarray | None = None
         levels = sorted({item.problem.level for item in stream.encoded})
         self._arm = {level: index for index, level in enumerate(levels)}
+        if method.curriculum is not None and jax.process_count() > 1:
+            raise UserError("a method with a curriculum runs in one process only")
         if method.curriculum is not None:
             _check_levels(levels, method.curriculum.arms)
         arms = np.array([self._arm[item.problem.level] for item in stream.encoded])
@@ -50,12 +53,12 @@ class Feed:
                     temperature=c.temperature,
                 )
             )
-        self._drawn = [self._batch(self._first)]
+        self._drawn = [self._own(self._batch(self._first))]
         return self._drawn[0]
 
     def more(self, index: int) -> tuple[PromptBatch, Sequence[str]]:
         """Prompts and answers of further batch number `index` of this step, from 1."""
-        batch = self._batch(self._first + index)
+        batch = self._own(self._batch(self._first + index))
         self._drawn.append(batch)
         return batch.prompts, batch.answers
 
@@ -93,6 +96,10 @@ class Feed:
         if self._probability is None:
             return {}
         return {name: float(self._probability[arm]) for name, arm in self._arm.items()}
+
+    def _own(self, batch: HostBatch) -> HostBatch:
+        """The rows of a batch, drawn alike by all processes, that this one owns."""
+        return batch.rows(local_slice(len(batch.problems)))
 
     def _batch(self, number: int) -> HostBatch:
         if self._probability is None:
@@ -134,7 +141,7 @@ def take_step(
     )
     state, batch = feed.finish(state, seen)
     metrics |= {
-        f"curriculum/{level}": (np.float32(chance), np.float32(1))
+        f"curriculum/{level}": (jnp.float32(chance), jnp.float32(1))
         for level, chance in feed.levels().items()
     }
     return state, metrics, seen, batch

@@ -74,9 +74,9 @@ def fill(
     picked = np.stack(np.divmod(order, wanted), 1)
     first = rounds[0]
 
-    def take(*parts: Array) -> Array:
-        rows = jnp.concatenate(parts)[order] if len(parts) > 1 else parts[0][order]
-        return jax.device_put(rows, parts[0].sharding)
+    def take(first: Array, *others: Array) -> Array:
+        rows = jnp.concatenate([first, *others]) if others else first
+        return jax.device_put(rows[order], first.sharding)
 
     rollout = jax.tree.map(take, first.rollout, *(r.rollout for r in rounds[1:]))
     graded = jax.tree.map(take, first.graded, *(r.graded for r in rounds[1:]))
@@ -101,4 +101,4 @@ def _of(rounds: list[Round], name: str) -> np.ndarray:
 def _mixed(rounds: list[Round]) -> np.ndarray:
     """Which groups drawn so far have a right and a wrong valid completion."""
     valid, right = _of(rounds, "valid_BG") > 0, _of(rounds, "correct_BG") > 0.5
-    return (valid & right).any(-1) & (valid & ~right).any(-1)
+    return np.any(valid & right, -1) & np.any(valid & ~right, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from agrae_jax import methods
 from agrae_jax.types import Method
@@ -78,7 +78,7 @@ def _keywords(name: str) -> list[tuple[str, Any]]:
 def _shape(part: Any) -> Any:
     """What a part is, comparable: a partial is its function and its keywords."""
     if isinstance(part, tuple):
-        return tuple(map(_shape, part))
+        return tuple(_shape(x) for x in cast("tuple[object, ...]", part))
     keywords = getattr(part, "keywords", None)
     if keywords is None:
         return part

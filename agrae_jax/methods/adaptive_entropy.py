@@ -46,5 +46,8 @@ def make(
         return adapt(kept, metrics)
 
     return with_state(
-        method, "adaptive_entropy", lambda: jnp.array([0.0, start], jnp.float32), update
+        method,
+        "adaptive_entropy",
+        lambda: jnp.stack([jnp.float32(0), jnp.float32(start)]),
+        update,
     )

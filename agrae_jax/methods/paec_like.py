@@ -60,5 +60,8 @@ def make(
         return calibrate(kept, metrics)
 
     return with_state(
-        method, "positions", lambda: jnp.array([0.0, -1.0], jnp.float32), update
+        method,
+        "positions",
+        lambda: jnp.stack([jnp.float32(0), jnp.float32(-1)]),
+        update,
     )

@@ -44,4 +44,6 @@ def make(
     ) -> Any:
         return value_A  # moved by `feed.py`, which knows the levels
 
-    return with_state(method, "curriculum", lambda: jnp.zeros(arms), keep)
+    return with_state(
+        method, "curriculum", lambda: jnp.stack([jnp.float32(0)] * arms), keep
+    )

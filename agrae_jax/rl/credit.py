@@ -42,9 +42,8 @@ def whitened_returns(
     the reference.
     """
     length_BG1 = jnp.sum(ctx.mask_BGT, -1, keepdims=True)
-    position_T = jnp.arange(ctx.mask_BGT.shape[-1])
-    last_BGT = (position_T == length_BG1 - 1).astype(jnp.float32)
-    reward_BGT = advantage_BG[..., None] * last_BGT
+    last_BGT = ctx.mask_BGT * (jnp.cumsum(ctx.mask_BGT, -1) == length_BG1)
+    reward_BGT = broadcast(advantage_BG, ctx) * last_BGT
     if kl_coef:
         if ctx.ref_logprob_BGT is None:
             raise ValueError("whitened_returns needs ref_logprob and old_logprob")
@@ -55,8 +54,7 @@ def whitened_returns(
         return (total_BG := reward_BG + gamma * later_BG), total_BG
 
     time_first = jnp.moveaxis(reward_BGT, -1, 0)
-    zeros = jnp.zeros_like(advantage_BG)
-    returns_TBG = jax.lax.scan(back, zeros, time_first, reverse=True)[1]
+    returns_TBG = jax.lax.scan(back, 0 * advantage_BG, time_first, reverse=True)[1]
     real_BGT = ctx.mask_BGT * (ctx.valid_BG > 0)[..., None]
     returns_BGT = masked(jnp.moveaxis(returns_TBG, 0, -1), real_BGT)
     deviation_BGT = masked(returns_BGT - masked_mean(returns_BGT, real_BGT), real_BGT)
@@ -96,7 +94,7 @@ def entropy_progress(
     step_BGT = sign_BG[..., None] * gap_BGT
     bucket_BGT = jnp.floor(buckets * progress(entropy_BGT, ctx.mask_BGT))
     bucket_BGT = jnp.minimum(bucket_BGT, buckets - 1)
-    moved_BGT = jnp.zeros_like(step_BGT)
+    moved_BGT = 0 * step_BGT
     for index in range(buckets):  # one at a time: no [.., T, buckets] array
         inside_BGT = real_BGT * (bucket_BGT == index)
         moved_BGT = moved_BGT + _standard(step_BGT, inside_BGT, eps)

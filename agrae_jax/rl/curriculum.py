@@ -15,9 +15,11 @@ def arm_probabilities(value_A: Array, present_A: Array, *, temperature: float) -
     return jax.nn.softmax(logits_A)
 
 
-def arm_rewards(advantage_BG: Array, valid_BG: Array, arm_B: Array, *, arms: int):
+def arm_rewards(
+    advantage_BG: Array, valid_BG: Array, arm_B: Array, *, arms: int
+) -> tuple[Array, Array]:
     """Returns mean |A| over the rollouts of each arm, and how many there were."""
-    of_arm_AB1 = (arm_B == jnp.arange(arms)[:, None])[..., None]
+    of_arm_AB1 = jnp.stack([arm_B == arm for arm in range(arms)])[..., None]
     mask_ABG = of_arm_AB1 & (valid_BG > 0)
     size_ABG = jnp.broadcast_to(jnp.abs(advantage_BG), mask_ABG.shape)
     total_A = masked_sum(size_ABG.reshape(arms, -1), mask_ABG.reshape(arms, -1), -1)

@@ -44,6 +44,7 @@ def model_and_config():
     parsed = config.parse(
         [
             f"--config={SMOKE}",
+            "--config.mesh.fsdp=1",
             "--config.model.kwargs.num_hidden_layers=1",
             "--config.model.kwargs.hidden_size=16",
             "--config.model.kwargs.num_attention_heads=2",
