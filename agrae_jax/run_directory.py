@@ -111,7 +111,7 @@ class RunDirectory:
         """Writes data.json."""
         write_json(self.path / "data.json", fingerprints)
 
-    def write_fault(self, step: int, arrays: Mapping[str, np.ndarray]) -> Path:
+    def write_fault(self, step: int, arrays: Mapping[str, Any]) -> Path:
         """Writes faults/step_000012.npz, the batch of a broken step."""
         path = self.path / "faults" / f"step_{step:06d}.npz"
         try:

@@ -95,7 +95,7 @@ def test_metrics_cut_by_hand_are_said(two_steps, rows, capsys):
 
 def test_a_data_set_that_changed_is_refused(two_steps, rows, tmp_path):
     changed = tmp_path / "rows.jsonl"
-    changed.write_text(rows.read_text().replace('"9"', '"10"'))
+    changed.write_text(rows.read_text().replace('"8"', '"10"'))
     text = (two_steps / "config.json").read_text()
     (two_steps / "config.json").write_text(text.replace(str(rows), str(changed)))
     with pytest.raises(UserError, match="data.train has other questions") as caught:
@@ -116,16 +116,16 @@ def test_a_data_set_with_a_bad_row_is_a_data_error(tmp_path):
 
 
 def test_a_loss_that_is_not_a_number_stops_and_keeps_its_batch(tmp_path):
-    with pytest.raises(UserError, match="step 2: .* the run diverged") as caught:
+    with pytest.raises(UserError, match="step 1: .* the run diverged") as caught:
         run(tmp_path / "run", "--config.optim.learning_rate=1e30")
     assert caught.value.exit_code == DIVERGED
     run_ = RunDirectory(tmp_path / "run")
-    assert [line["step"] for line in run_.read_metrics()] == [1, 2]
-    assert Checkpoints(run_.checkpoints, keep=None).steps() == [1]
-    with np.load(run_.path / "faults" / "step_000002.npz") as batch:
+    assert [line["step"] for line in run_.read_metrics()] == [1]
+    assert Checkpoints(run_.checkpoints, keep=None).steps() == []
+    with np.load(run_.path / "faults" / "step_000001.npz") as batch:
         assert batch["completion_BGT"].shape == (4, 8, 16)
         assert {"tokens_BL", "draw_B", "correct_BG", "advantage_BG"} <= set(batch)
-    assert run_.rollout_path(2).exists()
+    assert run_.rollout_path(1).exists()
 
 
 def test_an_update_that_is_not_a_number_can_be_skipped():
