@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from agrae_jax import build
+from agrae_jax import build, sharding
 from agrae_jax.console import Console, duration
 from agrae_jax.data import fingerprint
 from agrae_jax.data.batches import Encoded, eval_batches
@@ -147,9 +147,9 @@ class SetEvaluator:
 
     def _wave(self, problems: int) -> int:
         """Problems at a time: as configured, and not more than there are."""
-        c, devices = self._config, self._model.mesh.shape["fsdp"]
+        c, shards = self._config, sharding.batch_shards()
         wave = c.eval.prompts or c.rollout.wave or c.rollout.prompts
-        return min(wave, -(-problems // devices) * devices)
+        return min(wave, -(-problems // shards) * shards)
 
     def _same(self) -> voting.Same | None:
         if self._config.verify.verifier not in _COMPARE:
