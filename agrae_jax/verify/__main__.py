@@ -13,10 +13,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from typing import NoReturn
 
-from agrae_jax.errors import UserError
+from agrae_jax.errors import PIPE_CLOSED, UserError
 from agrae_jax.verify import audit, cases, grade, verifiers
 from agrae_jax.verify.pool import Pool
 
@@ -86,7 +87,11 @@ def _write(path: str | None, rows: list[cases.Row]) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1:]))
+        code = main(sys.argv[1:])
+        sys.stdout.flush()  # here, where a reader that left can still be caught
+        sys.exit(code)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os._exit(PIPE_CLOSED)  # nothing to flush to

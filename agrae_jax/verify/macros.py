@@ -18,7 +18,8 @@ NOTHING = _set(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle "
     "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits mathstrut "
     "strut boxed fbox underline mathop mathord mathbin mathrel rm bf it cal large "
-    "Large small normalsize centering bold quad qquad checkmark blacksquare qed"
+    "Large small normalsize centering bold quad qquad checkmark blacksquare qed "
+    "ensuremath tt sf sc em"
 )
 OPERATORS = {
     "le": "<=", "leq": "<=", "leqslant": "<=", "leqq": "<=", "ge": ">=", "geq": ">=",
@@ -41,6 +42,7 @@ FUNCTIONS = _set(
     "cuberootof"
 )
 ALIASES = {
+    "textdollar": "$",
     "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom",
     "tbinom": "binom", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
     "cosec": "csc", "tg": "tan", "ctg": "cot", "arctg": "arctan",

@@ -32,9 +32,13 @@ _LONE_BACKSLASH = re.compile(r"(?<!\\)\\\s*$")
 _PREAMBLE = re.compile(
     r"^\s*(?:\\(?:text\w*|mbox)\s*\{)?\s*(?:(?:so |thus |hence |therefore,? )?the "
     r"(?:final |correct )?(?:answer|result|value|solution) is\s*:?"
-    r"|(?:final )?answer\s*:)\s*(?:\}|(?=[^{}]*$))",
+    r"|(?:final )?answer\s*(?:is|:))\s*(?:\}|(?=[^{}]*$))"
+    r"|^\s*\\(?:therefore|Rightarrow|Longrightarrow|implies)(?![a-zA-Z])",
     re.I,
 )
+_ALL_IN_TEXT = re.compile(r"(\s*\\(?:text\w*|mbox)\s*\{)([^{}]*)(\}\s*)")
+_ALIGNED = re.compile(r"\\(?:begin|end)\s*\{(?:aligned|align\*?|gathered|split)\}")
+_BRACED_SPACE = re.compile(r"\{\s*\\[,;: ]\s*\}")
 _MARKDOWN = re.compile(r"^[\s`]*\*\*(.+?)\*\*[\s`]*$|^`+(.+?)`+$", re.S)
 _REPEATING = re.compile(
     r"(?<!\d)(\d*)\.(\d*)\\(?:overline|bar|overbar)\s*(?:\{\s*(\d+)\s*\}|(\d))(?![\d.])"
@@ -46,7 +50,7 @@ _BRACKETED = re.compile(r"(?<![\d.])(\d*)\.(\d*)\((\d+)\)(?![\d.(^])")
 _ELLIPSIS = re.compile(r"(?<![\d.,])(\d*)\.(\d{3,})\s*(?:\.\.\.|\\[lcd]?dots)")
 _BASED = re.compile(
     r"(?<![\w.}\\])\(?(?:(?:\\(?:text|mathrm|mbox)\s*)?\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
-    r"\s*_\s*(?:\{\s*(?:\\(?:text|mathrm|mbox)\s*\{)?\s*(\w+)\s*\}?\s*\}|(\d))"
+    r"\s*_\s*(?:\{\s*(?:\\(?:text|mathrm|mbox)\s*\{)?\s*\(?(\w+)\)?\s*\}?\s*\}|(\d))"
 )
 _DIGITS_IN_TEXT = re.compile(  # 2\text{A}_{16}
     r"(?<![A-Za-z\\}])([0-9A-Z]+)\\(?:text|mathrm)\{([0-9A-Z]+)\}(?=\s*_)"
@@ -89,12 +93,18 @@ def clean(text: str) -> str:
     if "$" in text or "\\" in text:
         text = _BOX.sub(" ", _MATH_DELIMITER.sub(" ", text))
         text = _NEGATIVE_SPACE.sub("", _SPREAD_THOUSANDS.sub(",", text))
+        text = _BRACED_SPACE.sub(" ", text)
+        if _ALIGNED.search(text):
+            text = _ALIGNED.sub(" ", text).replace("&", " ")
         if "\\\\" in text and "begin" not in text:
             text = _ESCAPED_TWICE.sub(r"\\", text)
         text = text.replace("\\lbrace", "\\{ ").replace("\\rbrace", "\\} ")
         text = _DROPPED_WITH_ARG.sub(" ", text)
     text = _BRACED_SIGN.sub(r"\1", text.replace("{,}", ","))
     text = _LONE_BACKSLASH.sub("", _SPACE.sub(" ", text)).strip()
+    worded = _ALL_IN_TEXT.fullmatch(text)
+    if worded:
+        text = worded[1] + _PREAMBLE.sub("", worded[2]) + worded[3]
     text = _PREAMBLE.sub("", text)
     if "." in text:
         text = _REPEATING.sub(_repeating, text)

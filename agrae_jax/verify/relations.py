@@ -45,6 +45,8 @@ def claimed(answer: Node) -> list[Node]:
         raise NotUnderstood("an inequality is no value")
     if is_name(members[0]) or not _has_number(members[0]):
         operators, members = operators[1:], members[1:]
+    elif len(members) > 1 and is_name(members[-1]):  # 42 = x
+        operators, members = operators[:-1], members[:-1]
     if "~" in operators:  # "a ~ b": the value is a, b only shows its size
         members = members[: operators.index("~") + 1]
     return list(members)

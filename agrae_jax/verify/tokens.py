@@ -84,7 +84,7 @@ def _escaped(char: str, out: list[Token], spaced: bool) -> None:
         out.append(Token("op", "and", spaced))
     elif char == "$":
         out.append(Token("text", "$", spaced))
-    elif char not in " ,;:!":
+    elif char not in " ,;:!#":
         raise NotUnderstood(f"unknown sign \\{char}")
 
 
@@ -106,7 +106,9 @@ def _word(word: str, out: list[Token], spaced: bool) -> None:
 def _macro(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int:
     """Adds the tokens of a macro; returns where reading goes on."""
     name = macros.ALIASES.get(name, name)
-    if name in macros.TEXT:
+    if name == "$":
+        out.append(Token("text", "$", spaced))
+    elif name in macros.TEXT:
         content, at = argument(text, at)
         _text(content, out, spaced)
     elif name in macros.ROMAN:
@@ -229,6 +231,8 @@ def _text(content: str, out: list[Token], spaced: bool) -> None:
     if content[:2] == "\\$":
         out.append(Token("text", "$", spaced))
         content = content[2:]
+        if not content.strip():
+            return
     counted = _COUNTED.fullmatch(content.strip())
     if counted and not measured:  # "42 units"
         out.extend(tokenize(counted.group(1)))
