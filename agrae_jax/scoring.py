@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from agrae_jax import sharding
 from agrae_jax.minibatch import split_rows
 from agrae_jax.types import Params, Policy, PromptBatch
 
@@ -30,11 +31,12 @@ def token_logprobs(
     """Log-probability of each token and entropy of its distribution, both [B, G, T].
 
     Both are of softmax(logits / temperature), float32, in nats. `chunk` is the
-    number of logit rows alive at once. The entropy carries a gradient only if asked,
-    since it is usually a metric. A `statistic` of the logits takes its place.
+    number of logit rows alive at once on a device. The entropy carries a gradient only
+    if asked, since it is usually a metric. A `statistic` of the logits takes its place.
     """
     b, g, t, d = hidden_BGTD.shape
-    width = max(1, min(t, chunk // max(b * g, 1)))  # tokens of each row in a chunk
+    rows = max(1, b * g // sharding.batch_shards())
+    width = max(1, min(t, chunk // rows))  # tokens of each row in a chunk
     count = -(-t // width)
     pad = count * width - t
     hidden = jnp.pad(hidden_BGTD, ((0, 0), (0, 0), (0, pad), (0, 0)))

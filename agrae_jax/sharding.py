@@ -109,6 +109,11 @@ def batch_sharding(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec(FSDP))
 
 
+def batch_shards() -> int:
+    """Into how many parts the mesh of `jax.set_mesh` splits a batch; 1 without one."""
+    return jax.sharding.get_abstract_mesh().shape.get(FSDP, 1)
+
+
 def tree_path(key_path: Any) -> str:
     """A pytree key path as "a/b/c"."""
     return jax.tree_util.keystr(key_path, simple=True, separator="/")

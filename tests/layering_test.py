@@ -31,7 +31,7 @@ DOORS = {
     "optax": "optim.py",
     "orbax": "checkpoint.py",
     "transformers": "data/tokenizer.py models/*/convert.py",
-    "tokenizers": "data/tokenizer.py models/*/convert.py",
+    "tokenizers": "data/tokenizer*.py models/*/convert.py",
     "jinja2": "data/templates.py",
     "tensorflow_datasets": "data/datasets.py",
     "pyarrow": "data/datasets.py",

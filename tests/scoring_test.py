@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agrae_jax import models, scoring
+from agrae_jax import models, scoring, sharding
 from agrae_jax.types import PromptBatch
 
 # SmolLM2-135M's shapes; the quickstart's groups.
@@ -111,6 +111,27 @@ def test_parts_of_a_batch_are_scored_like_the_whole_in_its_order(parts):
     found = scoring.score_in_parts(params, prompts, completion, parts=parts, **options)
     for a, b in zip(found, whole, strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-5)
+
+
+def test_chunks_are_counted_on_one_device():
+    """16 rows of 16 tokens, 32 logit rows at once: of all, or of a device's 2 rows."""
+    policy = models.random("llama", {})
+    params = jax.eval_shape(policy.init, jax.random.key(0))
+    hidden = jax.ShapeDtypeStruct((8, 2, 16, 64), jnp.float32)
+    token = jax.ShapeDtypeStruct((8, 2, 16), jnp.int32)
+    scored = functools.partial(
+        scoring.token_logprobs, policy=policy, temperature=1.0, chunk=32
+    )
+
+    def loops():
+        jaxpr = jax.make_jaxpr(lambda *x: scored(*x))(params, hidden, token)
+        return [e.params["length"] for e in jaxpr.eqns if e.primitive.name == "scan"]
+
+    assert loops() == [8]
+    with jax.set_mesh(sharding.make_mesh(8, 1)):
+        assert loops() == []
+    with jax.set_mesh(sharding.make_mesh(2, 4)):
+        assert loops() == [4]
 
 
 if __name__ == "__main__":
