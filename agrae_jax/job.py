@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
 
-from agrae_jax import build, memory
+from agrae_jax import build, distributed, memory, run_directory
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.data import fingerprint
 from agrae_jax.data.batches import Stream
@@ -20,6 +23,7 @@ from agrae_jax.grading import DecodeFn, ahead, remembering
 from agrae_jax.run_directory import RunDirectory
 from agrae_jax.step import StepFns
 from agrae_jax.types import Params, Rollout, TrainState
+from agrae_jax.versions import versions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +90,35 @@ def build_job(
     data = fingerprint.of(encoded)
     feed = Feed(stream, method)
     return Job(model, stream, feed, state, fns, ref_params, decode, data, needs)
+
+
+def claim_run(workdir: str | Path, config: Any) -> RunDirectory:
+    """`run_directory.claim`: by process 0 alone, and of a folder below for the others.
+
+    Checkpoints are common to all, logs each process's own.
+    """
+    fields = config.to_dict()
+    if jax.process_index() == 0:
+        run = run_directory.claim(workdir, fields)
+    distributed.meet("the run's directory is there")
+    if jax.process_index() > 0:
+        run = run_directory.claim(distributed.own_directory(workdir), fields)
+        run.checkpoints = Path(workdir) / "checkpoints"
+    return run
+
+
+def check_alike(config: Any, job: Job) -> None:
+    """Raises UserError unless all processes have one config, code and data."""
+    found = versions()
+    fields = json.dumps(config.to_dict(), sort_keys=True)
+    distributed.check_alike(
+        {
+            "config": hashlib.sha256(fields.encode()).hexdigest()[:16],
+            "code": found["code"],
+            "packages": found["packages"],
+            "data": repr(job.data),
+        }
+    )
 
 
 def resume(

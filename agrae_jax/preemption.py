@@ -18,6 +18,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from agrae_jax import distributed
 from agrae_jax.errors import Preempted
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -55,6 +56,13 @@ class Notice:
         """Raises `Preempted` once the process has been asked to end."""
         if self.reason:
             raise Preempted(f"asked to end by {self.reason}")
+
+    def check_together(self) -> None:
+        """As `check`, but in all processes as soon as one has been asked: all must
+        call, since one that goes leaves the others waiting."""
+        reasons = distributed.gather(self.reason)
+        self.reason = next(filter(None, reasons), self.reason)
+        self.check()
 
     def __enter__(self) -> Notice:
         # A Python handler runs between two bytecodes, and one XLA program may take

@@ -13,7 +13,7 @@ from agrae_jax import methods
 from agrae_jax.build import Model
 from agrae_jax.console import Console, StepReport
 from agrae_jax.data.batches import Encoded, HostBatch
-from agrae_jax.distributed import local_rows
+from agrae_jax.distributed import gather, local_rows
 from agrae_jax.grading import DecodeFn
 from agrae_jax.metrics import Values
 from agrae_jax.run_directory import RunDirectory, write_text
@@ -87,15 +87,21 @@ def report_step(
 ) -> tuple[dict[str, Any], StepReport]:
     """Adds pass rates by level, token counts and times; and what the console shows."""
     length_BG = local_rows(seen.rollout.length_BG)
-    generated = int(length_BG.sum())
-    learned = generated + int(np.asarray(batch.prompts.length_B).sum())
     correct_BG = local_rows(seen.graded.correct_BG)
     valid_BG = local_rows(seen.graded.valid_BG)
+    rows = [
+        (problem.level or "all", float(correct_BG[b].sum()), float(valid_BG[b].sum()))
+        for b, problem in enumerate(batch.problems)
+    ]
+    counts = int(length_BG.sum()), int(np.asarray(batch.prompts.length_B).sum())
+    parts = gather([counts, rows])  # of all processes
+    generated = sum(part[0][0] for part in parts)
+    learned = generated + sum(part[0][1] for part in parts)
     levels: dict[str, list[float]] = {}
-    for row, problem in enumerate(batch.problems):
-        total = levels.setdefault(problem.level or "all", [0.0, 0.0])
-        total[0] += float(correct_BG[row].sum())
-        total[1] += float(valid_BG[row].sum())
+    for level, correct, valid in (row for part in parts for row in part[1]):
+        total = levels.setdefault(level, [0.0, 0.0])
+        total[0] += correct
+        total[1] += valid
     by_level = {
         level: (total / count if count else None)
         for level, (total, count) in sorted(levels.items())

@@ -11,15 +11,16 @@ from typing import Any
 
 import jax
 
-from agrae_jax import build, compilation_cache, run_directory
+from agrae_jax import build, compilation_cache, distributed
 from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.console import Console
+from agrae_jax.distributed import Watchdog
 from agrae_jax.errors import Preempted
 from agrae_jax.evaluator import Evaluator
 from agrae_jax.feed import take_step
 from agrae_jax.grader import Grader
-from agrae_jax.job import build_job, check_data, resume
+from agrae_jax.job import build_job, check_alike, check_data, claim_run, resume
 from agrae_jax.preemption import Notice
 from agrae_jax.reporting import Timer, announce, say_prompt
 from agrae_jax.step_log import StepLog
@@ -37,18 +38,26 @@ def main(argv: list[str]) -> int:
 def train(config: Any, workdir: str | Path) -> None:
     """Runs (or resumes) the training that `config` describes, in `workdir`."""
     started = time.monotonic()
+    distributed.start()
     console = Console(quiet=jax.process_index() > 0)
-    run = run_directory.claim(workdir, config.to_dict())
+    run = claim_run(workdir, config)
     announce(console, config, run)
     compilation_cache.enable()
 
     mesh = build.build_mesh(config)
+    distributed.check_rows(mesh)
     c = config.checkpoint
     checkpoints = Checkpoints(run.checkpoints, keep=c.keep, say=console.warn)
     notice = Notice(grace_s=c.grace_s, url=c.notice_url, say=console.warn)
     grader = Grader(config, run)
-    with notice, jax.set_mesh(mesh), checkpoints, grader:
-        job = build_job(config, mesh, grader, say=console.warn, check=notice.check)
+    watchdog = Watchdog(config.mesh.stuck_s if jax.process_count() > 1 else 0)
+
+    def check() -> None:
+        watchdog.progress()
+        notice.check_together()
+
+    with notice, jax.set_mesh(mesh), checkpoints, grader, watchdog:
+        job = build_job(config, mesh, grader, say=console.warn, check=check)
         train_set = job.stream.encoded
         say_prompt(console, run.path / "prompt.txt", job.model, train_set)
         evaluator = Evaluator(
@@ -58,8 +67,9 @@ def train(config: Any, workdir: str | Path) -> None:
             console,
             grader.grade,
             train=train_set,
-            check=notice.check,
+            check=check,
         )
+        check_alike(config, job)
         check_data(run, {"train": job.data, "test": evaluator.data})
         done, state = resume(job, checkpoints, run, console.warn)
         if done:
@@ -80,7 +90,7 @@ def train(config: Any, workdir: str | Path) -> None:
                 evaluator.run(state.params, step=done)  # read, if it is there already
             with console.training(config.steps, done=done) as progress:
                 while done < config.steps:
-                    timer = Timer(between=notice.check)
+                    timer = Timer(between=check)
                     state, metrics, seen, batch = take_step(
                         job.feed,
                         state,
