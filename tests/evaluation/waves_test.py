@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -55,11 +56,11 @@ class Sampler:
         completion = np.stack([token, np.zeros_like(token)], -1)
         return Rollout(
             prompts=prompts,
-            completion_BGT=completion,
-            length_BG=np.where(token % 2, 1, 2).astype(np.int32),
-            stop_BG=np.where(token % 2, STOP_EOS, STOP_LENGTH),
-            logprob_BGT=np.zeros((*shape, 2), np.float32),
-            entropy_BGT=np.stack([token / 4, np.zeros(shape)], -1).astype(np.float32),
+            completion_BGT=jnp.asarray(completion),
+            length_BG=jnp.where(token % 2, 1, 2),
+            stop_BG=jnp.where(token % 2, STOP_EOS, STOP_LENGTH),
+            logprob_BGT=jnp.zeros((*shape, 2)),
+            entropy_BGT=jnp.stack([token / 4, jnp.zeros(shape)], -1),
         )
 
 
