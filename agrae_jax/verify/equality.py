@@ -53,6 +53,7 @@ def _agree(
     left: Node, right: Node, names: list[str], work: Work, base: int | None
 ) -> bool:
     signed = trees.contains(("add", left, right), "abs", "max", "min")
+    counters = trees.counters(("add", left, right))
     seen = 0
     env: dict[str, Any] = {LOG_BASE: base} if base else {}
     try:
@@ -63,7 +64,7 @@ def _agree(
             except Undefined:
                 continue
             seen += 1
-            if seen >= _POINTS:
+            if seen >= (2 * _POINTS if counters else _POINTS):
                 break
     except Invisible:
         return reduces_to_zero(trees.difference(left, right))
@@ -114,11 +115,14 @@ def _agree_at(
     work: Work,
 ) -> bool:
     m = mp()
+    counters = trees.counters(("add", left, right))
     for digits in _DIGITS:
         with m.workdps(digits + GUARD):
             for place, name in enumerate(names):
                 value = pseudo(f"{name}#{attempt}")
-                if attempt >= _TRIES:
+                if name in counters:
+                    value = m.mpf(attempt + 2)
+                elif attempt >= _TRIES:
                     value *= _SCALES[(attempt + place) % len(_SCALES)]
                 env[name] = -value if signed and attempt % 2 else value
             a, b = (evaluate(n, env, work) for n in (left, right))

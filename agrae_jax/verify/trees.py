@@ -66,6 +66,16 @@ def variables(node: Node, bound: frozenset[str] = frozenset()) -> set[str]:
     return found
 
 
+def counters(node: Node) -> set[str]:
+    """The letters in the limits of sums and products: they stand for integers."""
+    found: set[str] = set()
+    if node[0] == "big":
+        found |= variables(node[3]) | variables(node[4])
+    for child in children(node):
+        found |= counters(child)
+    return found
+
+
 def letters(node: Node) -> frozenset[str]:
     """The Latin letters that name something in an expression."""
     own = node[1] if node[0] in ("sym", "app") else ""

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from agrae_jax.verify import matrices
+from agrae_jax.verify import matrices, trees
 from agrae_jax.verify.exact import MAX_FACTORIAL, MAX_TERMS, Work, rational
 from agrae_jax.verify.symbolic import mp
 from agrae_jax.verify.types import NotUnderstood, TooBig, Undefined
@@ -136,8 +136,10 @@ def _power(base: Any, exponent_node: Node, env: Mapping[str, Any], work: Work) -
 
 def _gamma(value: Any) -> Any:
     m = mp()
-    if m.im(value) or value > MAX_FACTORIAL or value <= 0:
+    if m.im(value) or abs(value) > MAX_FACTORIAL:
         raise TooBig("a factorial out of range")
+    if value < 0.5 and is_zero(value - m.nint(value)):
+        raise Undefined("the factorial of a negative number")
     return m.gamma(value)
 
 
@@ -216,16 +218,36 @@ def _elementary(name: str, x: Any) -> Any:
     raise NotUnderstood(f"the function {name}")
 
 
+def _limit(node: Node, env: Mapping[str, Any], work: Work) -> int:
+    exact = rational(node, work, {})
+    value = evaluate(node, env, work) if exact is None else exact
+    whole = round(float(mp().re(value))) if exact is None else round(exact)
+    if value - whole:
+        raise Undefined("a sum whose limits are no integers")
+    return whole
+
+
+def _indexed(node: Node, variable: str, k: int) -> Node:
+    """The term with a_k as a_3; what else hangs on the index has no value here."""
+    if node[0] == "sym" and "_" in node[1]:
+        name, _, index = node[1].partition("_")
+        if index == variable:
+            return ("sym", f"{name}_{k}")
+        if variable in index:
+            raise Undefined("an index that is computed")
+        return node
+    return trees.rebuild(node, lambda child: _indexed(child, variable, k))
+
+
 def _big(node: Node, env: Mapping[str, Any], work: Work) -> Any:
     m = mp()
     _, name, variable, low_node, high_node, body = node
-    low, high = (rational(n, work, {}) for n in (low_node, high_node))
-    if low is None or high is None or low.denominator != 1 or high.denominator != 1:
-        raise Undefined("a sum with symbolic limits")
+    low, high = (_limit(n, env, work) for n in (low_node, high_node))
     if high - low >= MAX_TERMS:
         raise TooBig("too many terms")
     total = m.mpf(name == "prod")
-    for k in range(int(low), int(high) + 1):
-        value = evaluate(body, {**env, variable: m.mpf(k)}, work)
+    for k in range(low, high + 1):
+        term = _indexed(body, variable, k)
+        value = evaluate(term, {**env, variable: m.mpf(k)}, work)
         total = total + value if name == "sum" else total * value
     return total
