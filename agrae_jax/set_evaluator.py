@@ -146,10 +146,11 @@ class SetEvaluator:
         return result
 
     def _wave(self, problems: int) -> int:
-        """Problems at a time: as configured, and not more than there are."""
+        """Problems at a time: at most as configured, in equal waves."""
         c, shards = self._config, sharding.batch_shards()
-        wave = c.eval.prompts or c.rollout.wave or c.rollout.prompts
-        return min(wave, -(-problems // shards) * shards)
+        at_most = c.eval.prompts or c.rollout.wave or c.rollout.prompts
+        _, wave = waves.split(problems, at_most)
+        return -(-wave // shards) * shards
 
     def _same(self) -> voting.Same | None:
         if self._config.verify.verifier not in _COMPARE:

@@ -44,7 +44,7 @@ class Sampling:
 
 
 def split(samples: int, at_most: int) -> tuple[int, int]:
-    """(count, chunk): the fewest equal chunks of at most so many samples."""
+    """(count, size): the fewest equal parts of at most so many each."""
     count = -(-samples // at_most)
     return count, -(-samples // count)
 
