@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,16 @@ class HostBatch:
     def answers(self) -> tuple[str, ...]:
         """The golds, row by row."""
         return tuple(problem.answer for problem in self.problems)
+
+    def rows(self, part: slice) -> HostBatch:
+        """Some of the rows."""
+        prompts = PromptBatch(
+            **{
+                field.name: getattr(self.prompts, field.name)[part]
+                for field in dataclasses.fields(PromptBatch)
+            }
+        )
+        return HostBatch(prompts, self.problems[part], self.weight_B[part])
 
 
 def encode(
@@ -160,10 +171,12 @@ def _pack(
     tokens_BL = np.zeros((len(items), length), np.int32)
     for row, item in zip(tokens_BL, items, strict=True):
         row[: len(item.tokens)] = item.tokens
-    prompts = PromptBatch(
-        tokens_BL=tokens_BL,  # type: ignore[arg-type]
-        length_B=np.array([len(item.tokens) for item in items], np.int32),  # type: ignore[arg-type]
-        draw_B=first + np.arange(len(items), dtype=np.int32),  # type: ignore[arg-type]
-        prompt_id_B=np.array([item.problem.id for item in items], np.int32),  # type: ignore[arg-type]
+    arrays: dict[str, Any] = {  # numpy until `global_rows` puts them on the devices
+        "tokens_BL": tokens_BL,
+        "length_B": np.array([len(item.tokens) for item in items], np.int32),
+        "draw_B": first + np.arange(len(items), dtype=np.int32),
+        "prompt_id_B": np.array([item.problem.id for item in items], np.int32),
+    }
+    return HostBatch(
+        PromptBatch(**arrays), tuple(item.problem for item in items), weight
     )
-    return HostBatch(prompts, tuple(item.problem for item in items), weight)
