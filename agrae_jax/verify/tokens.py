@@ -39,7 +39,9 @@ _MATHLIKE = re.compile(r"(?:[-+\d\s.,:/()=A-Z]|\band\b|\bor\b)*")
 _COUNTED = re.compile(r"([-+]?\d[\d,./]*) ?([A-Za-z][A-Za-z .]+)")
 _ENDED = re.compile(r"([\sA-Za-z.]*[A-Za-z.])\s*,?\s+(and|or)\s*", re.I)
 _UNIT = re.compile(r"[A-Za-z][A-Za-z/ ]*(?:\^\{?-?\d\}?[A-Za-z/ ]*)*")
-_LETTER_LIST = re.compile(r"[A-Z](?:\s*(?:,|,?\s*and|,?\s*or)\s*[A-Z])*")
+_LETTER_LIST = re.compile(
+    r"(?:[A-Z]|\([A-Z]\))(?:\s*(?:,|,?\s*and|,?\s*or)\s*(?:[A-Z]|\([A-Z]\)))*"
+)
 
 
 def tokenize(text: str, *, thousands: bool = True) -> list[Token]:

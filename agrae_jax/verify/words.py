@@ -116,7 +116,6 @@ def _items(text: str) -> list[str]:
     if _date(words) is not None:
         return [words]
     parts = re.split(r"\s*(?:,|;|\band\b|\bor\b)\s*", words)
-    parts = [re.sub(r"^\((\w)\)$", r"\1", p.strip()) for p in parts]  # (B), (C)
     parts = [_ARTICLES.sub("", p.strip(" .'\"")) for p in parts if p.strip(" .'\"")]
     return parts or [""]
 
