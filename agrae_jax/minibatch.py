@@ -70,4 +70,6 @@ def token_context(
         valid_BG=batch.valid_BG,
         reward_BG=batch.reward_BG,
         stats=batch.stats,
+        selected_BGT=optional(batch.selected_BGT),
+        statistic_BGT=optional(batch.statistic_BGT),
     )

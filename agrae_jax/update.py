@@ -77,12 +77,15 @@ def update(
         (loss, metrics), grads = gradient(state.params, batch)
     else:
         # A group with no advantage anywhere (all right, all wrong) has no gradient,
-        # unless a regularizer gives it one: such groups go last and are not computed.
+        # unless a regularizer or a selection gives it one: such groups go last and are
+        # not computed.
         rows = batch.length_BG.shape[0] // spec.micro_batches
         live_B = jnp.ones(batch.length_BG.shape[0], bool)
         if not method.regularizers:
             push_BGT = batch.weight_BGT * batch.keep_BGT * batch.advantage_BGT
             live_B = (push_BGT != 0).any((1, 2))
+            if batch.selected_BGT is not None:
+                live_B |= (batch.selected_BGT * batch.weight_BGT != 0).any((1, 2))
         ordered = live_first(batch, live_B, spec.micro_batches)
         micros = split_rows(ordered, spec.micro_batches)
         count = jnp.maximum(-(-live_B.sum() // rows), 1)
