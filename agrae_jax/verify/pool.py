@@ -74,9 +74,6 @@ class Pool:
         self._busy_s = 0.0
         for gold, text, rule, reason in known:
             self._hits[(gold, text)] = (UNGRADABLE, rule, reason)
-            self._cache[(gold, text)] = finished(
-                Verdict(UNGRADABLE, None, None, rule, reason, 0.0)
-            )
 
     def __enter__(self) -> Pool:
         return self
@@ -119,6 +116,9 @@ class Pool:
         """The future of a pair, shared by all its repetitions."""
         pair = (gold, text)
         with self._lock:
+            hit = self._hits.get(pair)  # kept, whatever the cache has dropped since
+            if hit is not None:
+                return finished(Verdict(hit[0], None, None, *hit[1:], 0.0))
             known = self._cache.get(pair)
             if known is not None:
                 self._cache.move_to_end(pair)

@@ -19,7 +19,8 @@ def rounded(gold: str, answer: str, digits: int) -> bool:
     within half a unit of its last place: 0.33 of 1/3, but neither 0.34 nor 0.3.
     """
     sides = [normalize.clean(text) for text in (gold, answer)]
-    return _rounds(*sides, digits) or _rounds(*sides[::-1], digits)
+    first, second = sides
+    return _rounds(first, second, digits) or _rounds(second, first, digits)
 
 
 def _rounds(exact: str, shown: str, digits: int) -> bool:

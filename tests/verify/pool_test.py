@@ -52,6 +52,14 @@ def test_a_deadline_kills_the_worker_and_costs_one_item():
         assert "workers_started" not in again.stats()
 
 
+def test_a_deadline_hit_outlives_the_cache():
+    with Pool(workers=1, deadline_s=0.3, verifier=HANG, cache=1) as pool:
+        for text in ("hang", "a", "b", "hang"):
+            last = pool.grade([(text, "a")])[0]
+        assert last.rule == "deadline"
+        assert pool.stats()["deadline"] == 1  # graded once
+
+
 def test_waiting_without_computing_is_no_deadline():
     """The deadline is processor time: a starved worker changes no verdict."""
     with Pool(workers=1, deadline_s=1.0, verifier=HANG) as pool:
