@@ -24,6 +24,7 @@ from agrae_jax import (
 from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.console import Console
+from agrae_jax.data import benchmarks
 from agrae_jax.data.batches import Encoded
 from agrae_jax.errors import UserError
 from agrae_jax.evaluate_args import Request
@@ -62,6 +63,7 @@ def main(argv: list[str]) -> int:
                 f"Evaluating {config.model.path if step is None else f'step {step}'} on"
                 f" {len(encoded)} problems of {config.data.test} x {c.samples} samples"
             )
+            _say_runs(console, config.data.test, request.flags)
             path = _name(name, step)
             (directory.eval / path).parent.mkdir(parents=True, exist_ok=True)
             say_prompt(console, directory.eval / f"{path}.prompt.txt", model, encoded)
@@ -118,6 +120,14 @@ def _source(
 def _name(name: str, step: int | None) -> str:
     """Where a result lies in eval/: those of two steps do not meet."""
     return name if step is None else f"step_{step:06d}/{name}"
+
+
+def _say_runs(console: Console, dataset: str, flags: dict[str, Any]) -> None:
+    """A published cell may be the mean of many runs."""
+    if flags["protocol"]:
+        runs = benchmarks.protocol(dataset, flags["protocol"]).runs
+        if runs and runs != flags["runs"]:
+            console.say(f"The paper's cells are means of {runs} runs: --runs={runs}")
 
 
 def _encode(
