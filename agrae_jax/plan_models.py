@@ -32,6 +32,10 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         "qwen2",
         _sizes(8192, 29568, 80, 64, 8, 152064, tie_word_embeddings=False),
     ),
+    "Qwen3-4B": (
+        "qwen3",
+        _sizes(2560, 9728, 36, 32, 8, 151936, head_dim=128, tie_word_embeddings=True),
+    ),
     "Llama-3.2-1B": (
         "llama",
         _sizes(2048, 8192, 16, 32, 8, 128256, head_dim=64, tie_word_embeddings=True),
@@ -48,6 +52,7 @@ MEANT = {
     "qwen7b_base": "Qwen2.5-7B",
     "qwen_math_1_5b": "Qwen2.5-Math-1.5B",
     "deepseek_r1_7b": "DeepSeek-R1-Distill-Qwen-7B",
+    "qwen3_4b": "Qwen3-4B",
     "llama3b": "Llama-3.2-3B",
 }
 

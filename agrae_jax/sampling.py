@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 
 from agrae_jax.draws import SampleSpec, draw_token, row_keys, uniform
+from agrae_jax.sharding import constrain
 from agrae_jax.types import (
     STOP_EOS,
     STOP_LENGTH,
@@ -111,7 +112,6 @@ def start(
         params, hidden_BD[:, None], keys_BG, 0, policy, spec
     )
     rows = {
-        "index": jnp.int32(1),
         "token": token,
         "done": _is_end(token, spec),
         "length": jnp.ones((b, g), jnp.int32),
@@ -119,9 +119,13 @@ def start(
         "logprob": jnp.zeros((b, g, t), jnp.float32).at[..., 0].set(logprob),
         "entropy": jnp.zeros((b, g, t), jnp.float32).at[..., 0].set(entropy),
         "key": keys_BG,
-        "cache": completion,
     }
-    return weights, shared, rows
+    # Zeros belong nowhere: without a word every device would hold all of them.
+    split = {
+        name: constrain(x, ("batch", *[None] * (x.ndim - 1)), policy.rules["sample"])
+        for name, x in rows.items()
+    }
+    return weights, shared, split | {"index": jnp.int32(1), "cache": completion}
 
 
 def decode(

@@ -46,11 +46,16 @@ class Attention(nnx.Module):
         self.value = Linear([c.width], [c.kv_heads, c.head_dim], bias=bias, **options)
         self.out = Linear([c.heads, c.head_dim], [c.width], **options)
 
+    def heads(self, x: Array) -> tuple[Array, Array, Array]:
+        """Queries, keys and values [.., heads, D], before rotation."""
+        return self.query(x), self.key(x), self.value(x)
+
     def project(self, x: Array, rope: tuple[Array, Array]) -> tuple[Array, ...]:
         """x to queries [.., M, R, D], scaled, and keys and values [.., M, D]."""
-        query = rotate(self.query(x), *rope, scale=self.head_dim**-0.5)
+        query, key, value = self.heads(x)
+        query = rotate(query, *rope, scale=self.head_dim**-0.5)
         query = query.reshape(*x.shape[:-1], self.kv_heads, -1, self.head_dim)
-        return query, rotate(self.key(x), *rope), self.value(x)
+        return query, rotate(key, *rope), value
 
 
 def attend(query: Array, *parts: Part) -> Array:

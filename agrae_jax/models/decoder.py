@@ -34,6 +34,24 @@ from agrae_jax.models.layers import (
 from agrae_jax.sharding import constrain
 
 ROW = ("batch", "seq", "act_embed")
+# Of a cache's parts, axes counted from the end: layers may be stacked or apart.
+CACHE = {
+    "prompt": ("batch", "heads", None, None),
+    "completion": ("batch", "heads", None, None, None),
+}
+
+
+def split_cache(cache: Any, rules: Mapping[str, Any]) -> Any:
+    """The cache, split over the mesh: nothing else says so where a program ends."""
+
+    def part(axes: tuple[str | None, ...], x: Array) -> Array:
+        return constrain(x, (None,) * (x.ndim - len(axes)) + axes, rules)
+
+    parts = {
+        name: jax.tree.map(functools.partial(part, axes), cache[name])
+        for name, axes in CACHE.items()
+    }
+    return cache | parts | {"length_B": part(("batch",), cache["length_B"])}
 
 
 def pick(stacked: Any, i: Any) -> Any:
@@ -44,11 +62,13 @@ def pick(stacked: Any, i: Any) -> Any:
 class Block(nnx.Module):
     """x + attention(norm(x)), then x + mlp(norm(x))."""
 
+    attention_kind: type[Attention] = Attention  # a family may have its own
+
     def __init__(self, config: DecoderConfig, **options: Any):
         c = config
         plain = {k: v for k, v in options.items() if k != "rngs"}
         self.attention_norm = RMSNorm(c.width, c.norm_eps, **plain)
-        self.attention = Attention(c, **options)
+        self.attention = self.attention_kind(c, **options)
         self.mlp_norm = RMSNorm(c.width, c.norm_eps, **plain)
         self.mlp = GatedMLP(c.width, c.mlp_width, **options)
 
@@ -68,6 +88,8 @@ class Block(nnx.Module):
 class Decoder(nnx.Module):
     """Embedding, stacked blocks, final norm and head (absent where tied)."""
 
+    block_kind: type[Block] = Block  # a family may have its own
+
     def __init__(
         self, config: DecoderConfig, *, dtype: Any, param_dtype: Any, rngs: nnx.Rngs
     ):
@@ -77,7 +99,7 @@ class Decoder(nnx.Module):
         noise = jax.random.normal(rngs.params(), (c.vocab_size, c.width), param_dtype)
         self.embedding = nnx.Param(noise * jnp.asarray(0.02, param_dtype))
         keys = jax.random.split(rngs.params(), c.layers)
-        block = nnx.vmap(lambda key: Block(c, rngs=nnx.Rngs(key), **options))
+        block = nnx.vmap(lambda key: self.block_kind(c, rngs=nnx.Rngs(key), **options))
         self.layers = block(keys)
         self.norm = RMSNorm(c.width, c.norm_eps, **options)
         if not c.tied:

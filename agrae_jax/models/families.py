@@ -16,6 +16,10 @@ from agrae_jax.models.qwen2 import config as qwen2_config
 from agrae_jax.models.qwen2 import convert as qwen2_convert
 from agrae_jax.models.qwen2 import model as qwen2_model
 from agrae_jax.models.qwen2 import sharding as qwen2_sharding
+from agrae_jax.models.qwen3 import config as qwen3_config
+from agrae_jax.models.qwen3 import convert as qwen3_convert
+from agrae_jax.models.qwen3 import model as qwen3_model
+from agrae_jax.models.qwen3 import sharding as qwen3_sharding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +53,14 @@ FAMILIES = {
         mapping=qwen2_convert.MAPPING,
         param_axes=qwen2_sharding.PARAM_AXES,
         rules=qwen2_sharding.RULES,
+    ),
+    "qwen3": Family(
+        architecture="Qwen3ForCausalLM",
+        module=qwen3_model.Qwen3,
+        read_config=qwen3_config.read_config,
+        mapping=qwen3_convert.MAPPING,
+        param_axes=qwen3_sharding.PARAM_AXES,
+        rules=qwen3_sharding.RULES,
     ),
 }
 

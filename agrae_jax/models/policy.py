@@ -16,6 +16,7 @@ from flax import nnx
 from jax import Array
 
 from agrae_jax.errors import UserError
+from agrae_jax.models.decoder import split_cache
 from agrae_jax.models.families import FAMILIES
 from agrae_jax.sharding import tree_path
 from agrae_jax.types import Params, Policy
@@ -74,9 +75,13 @@ def build(
 
     def prefill(params: Params, *arrays: Any) -> tuple[Array, Any]:
         with jax.named_scope("prefill"):
-            return module(params).prefill(
+            hidden, cache = module(params).prefill(
                 *arrays, prefix=prefix, rules=sample, attention_block=attention_block
             )
+            return hidden, split_cache(cache, sample)
+
+    def resize_cache(*arrays: Any) -> Any:
+        return split_cache(kind.module.resize_cache(*arrays), sample)
 
     def decode_layout(params: Params, cache: Any) -> tuple[Params, Any]:
         if not unroll_decode:
@@ -114,7 +119,7 @@ def build(
         init=init,
         forward_groups=forward_groups,
         init_cache=init_cache,
-        resize_cache=kind.module.resize_cache,
+        resize_cache=resize_cache,
         prefill=prefill,
         decode_layout=decode_layout,
         decode=decode,

@@ -15,7 +15,7 @@ FILES = sorted((Path(__file__).parent.parent / "golden" / "models").glob("*.npz"
 
 
 def test_there_are_golden_files_of_every_family():
-    assert {f.stem.split("_")[0] for f in FILES} == {"llama", "qwen2"}
+    assert {f.stem.split("_")[0] for f in FILES} == {"llama", "qwen2", "qwen3"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)

@@ -19,3 +19,6 @@ def measured():
 def pytest_terminal_summary(terminalreporter):
     if MEASURED:
         terminalreporter.write_line("measured " + json.dumps(MEASURED))
+        if "AGRAE_PARITY_JSON" in os.environ:
+            with open(os.environ["AGRAE_PARITY_JSON"], "w", encoding="utf-8") as file:
+                json.dump(MEASURED, file, indent=2)

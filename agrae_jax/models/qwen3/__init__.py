@@ -1,0 +1,1 @@
+"""The Qwen3 family, dense: 0.6B to 32B."""
