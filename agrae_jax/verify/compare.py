@@ -62,10 +62,9 @@ def _region(gold: Node, answer: Node, work: Work) -> Result:
     if answer[0] == "list" and not regions.is_inequality(answer):
         if any(item[0] != "bracket" for item in answer[1]):
             return False, "region"
-    wanted, given = regions.region(gold, work), regions.region(answer, work)
-    return pieces.same(pieces.tidy(wanted, work), pieces.tidy(given, work), work), (
-        "region"
-    )
+    wanted = pieces.tidy(regions.region(gold, work), work)
+    given = pieces.tidy(regions.region(answer, work), work)
+    return bool(wanted) and pieces.same(wanted, given, work), "region"
 
 
 def _inequality(gold: Node, answer: Node, work: Work) -> Result:
@@ -73,18 +72,29 @@ def _inequality(gold: Node, answer: Node, work: Work) -> Result:
     if gold[0] == answer[0] == "rel":
         if relations.same_chain(gold, answer, work):
             return True, rule
-        letters = [trees.variables(("add", *n[2])) for n in (gold, answer)]
-        if letters[0] != letters[1]:
+        subjects = [_subjects(n) for n in (gold, answer)]
+        if subjects[0] != subjects[1]:
             return False, rule
     if gold[0] == answer[0] == "list" and len(gold[1]) == len(answer[1]):
         if members.match(gold[1], answer[1], _safely(work)):
             return True, rule
     try:
-        wanted = regions.region(gold, work)
+        wanted = pieces.tidy(regions.region(gold, work), work)
     except NotUnderstood:
         return False, rule
-    given = regions.region(answer, work)
-    return pieces.same(pieces.tidy(wanted, work), pieces.tidy(given, work), work), rule
+    given = pieces.tidy(regions.region(answer, work), work)
+    return bool(wanted) and pieces.same(wanted, given, work), rule
+
+
+def _subjects(relation: Node) -> set[str]:
+    """The letters and the values of functions that a relation is about."""
+    found = trees.variables(("add", *relation[2]))
+    return found.union(*map(_applied, relation[2]))
+
+
+def _applied(node: Node) -> set[str]:
+    own = {repr(trees.canonical(node))} if node[0] == "app" else set()
+    return own.union(*map(_applied, trees.children(node)))
 
 
 # -- tuples, lists, sets ------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrae_jax.verify import equality
+from agrae_jax.verify import equality, trees
 from agrae_jax.verify.exact import Work
 from agrae_jax.verify.types import NotUnderstood
 
@@ -65,6 +65,8 @@ def _empty(piece: Piece, work: Work) -> bool:
     low, high = piece[0], piece[2]
     if low is None or high is None:
         return False
+    if trees.variables(low) | trees.variables(high):
+        return False  # which end is the lower one hangs on the letters
     order = equality.order(low, high, work)
     return order > 0 or (order == 0 and not (piece[1] and piece[3]))
 
