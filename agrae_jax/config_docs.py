@@ -88,7 +88,7 @@ def help_text(extra: Mapping[str, Any], config: Mapping[str, Any], label: str) -
         "",
         "  --config   a file of configs/",
         "  --workdir  the run directory; default runs/<config>-<time>",
-        *(f"  --{name}  {f.help} (default {f.default})" for name, f in extra.items()),
+        *(f"  --{name}  {f.help}{_shown(f.default)}" for name, f in extra.items()),
         "",
         f"fields, with their values in {label}:",
     ]
@@ -110,6 +110,10 @@ def help_text(extra: Mapping[str, Any], config: Mapping[str, Any], label: str) -
         for path, value, comment in rows
     ]
     return "\n".join(lines)
+
+
+def _shown(default: Any) -> str:
+    return "" if default in ("", None) else f" (default {default})"
 
 
 def _default(written: str) -> str:

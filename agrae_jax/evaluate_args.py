@@ -16,16 +16,16 @@ from agrae_jax.data import benchmarks, datasets
 from agrae_jax.errors import UserError
 from agrae_jax.evaluator import dataset_slug
 
-# Short for a field of the config.
+# Short for a field of the config, which has the default.
 _SHORT = {
-    "problems": Flag(int, 0, "problems of each set at most; 0 = all"),
-    "samples": Flag(int, 8, "completions a problem: n"),
-    "max_new_tokens": Flag(int, 0, "tokens of a completion at most"),
-    "temperature": Flag(float, 1.0, "0 = greedy"),
-    "top_p": Flag(float, 1.0, "1 = off"),
-    "template": Flag(str, "chat", "how a question becomes a prompt"),
-    "system": Flag(str, "", "the system line"),
-    "seed": Flag(int, 0, "of the sampling noise"),
+    "problems": Flag(int, None, "problems of each set at most; 0 = all"),
+    "samples": Flag(int, None, "completions a problem: n"),
+    "max_new_tokens": Flag(int, None, "tokens of a completion at most"),
+    "temperature": Flag(float, None, "0 = greedy"),
+    "top_p": Flag(float, None, "1 = off"),
+    "template": Flag(str, None, "how a question becomes a prompt"),
+    "system": Flag(str, None, "the system line"),
+    "seed": Flag(int, None, "of the sampling noise"),
 }
 FLAGS = {
     "dataset": Flag(str, "", "data sets, with commas or again; default data.test"),
