@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from agrae_jax import build, distributed, memory, run_directory
+from agrae_jax import build, claiming, distributed, memory
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.data import fingerprint
 from agrae_jax.data.batches import Stream
@@ -93,16 +93,21 @@ def build_job(
 
 
 def claim_run(workdir: str | Path, config: Any) -> RunDirectory:
-    """`run_directory.claim`: by process 0 alone, and of a folder below for the others.
+    """`claiming.claim`: by process 0 alone, and of a folder below for the others.
 
     Checkpoints are common to all, logs each process's own.
     """
-    fields = config.to_dict()
+    fields, c = config.to_dict(), config.eval
+    if jax.process_count() > 1 and (c.before or c.after or c.every):
+        raise UserError(
+            "a run of several processes cannot evaluate yet: set eval.before=False,"
+            " eval.after=False and eval.every=0, and evaluate its checkpoints in one"
+        )
     if jax.process_index() == 0:
-        run = run_directory.claim(workdir, fields)
+        run = claiming.claim(workdir, fields)
     distributed.meet("the run's directory is there")
     if jax.process_index() > 0:
-        run = run_directory.claim(distributed.own_directory(workdir), fields)
+        run = claiming.claim(distributed.own_directory(workdir), fields)
         run.checkpoints = Path(workdir) / "checkpoints"
     return run
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agrae_jax import build_model, config, export, models, run_directory
+from agrae_jax import build_model, claiming, config, export, models
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.data import templates
 from agrae_jax.errors import UserError
@@ -24,7 +24,7 @@ def run(tmp_path_factory):
     """(directory, parameters) of a run that has saved steps 1 and 2."""
     path = tmp_path_factory.mktemp("run")
     parsed = config.parse(["--config=configs/smoke.py", f"--workdir={path}"])
-    claimed = run_directory.claim(path, parsed.config.to_dict())
+    claimed = claiming.claim(path, parsed.config.to_dict())
     policy, _ = export._policy(parsed.config)
     params = jax.jit(policy.init)(jax.random.key(3))
     checkpoints = Checkpoints(claimed.checkpoints, keep=5)

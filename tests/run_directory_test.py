@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from agrae_jax import run_directory
+from agrae_jax import claiming, run_directory
 from agrae_jax.errors import UserError
 
 CONFIG = {
@@ -21,7 +21,7 @@ CONFIG = {
 
 
 def _claim(path, config=CONFIG):
-    run = run_directory.claim(path, config)
+    run = claiming.claim(path, config)
     run.release()
     return run
 
@@ -47,7 +47,7 @@ def test_a_new_directory_gets_the_layout(tmp_path):
 
 def test_an_interrupted_run_is_resumed(tmp_path):
     _claim(tmp_path)
-    run = run_directory.claim(tmp_path, CONFIG)
+    run = claiming.claim(tmp_path, CONFIG)
     assert run.notes == [] and not run.finished()
     run.mark(step=4, finished=False)
     run.release()
@@ -57,7 +57,7 @@ def test_an_interrupted_run_is_resumed(tmp_path):
 def test_a_finished_run_is_refused_with_both_ways_out(tmp_path):
     _claim(tmp_path).mark(step=10, finished=True)
     with pytest.raises(UserError) as info:
-        run_directory.claim(tmp_path, CONFIG)
+        claiming.claim(tmp_path, CONFIG)
     text = str(info.value)
     assert str(tmp_path) in text and "finished (10 steps)" in text
     assert "new --workdir" in text and "larger --config.steps" in text
@@ -76,13 +76,13 @@ def test_more_steps_under_a_planned_schedule_are_refused(tmp_path):
     config = {**CONFIG, "optim": {"schedule": "cosine"}}
     _claim(tmp_path, config)
     with pytest.raises(UserError, match="steps=10, not 20 under a cosine schedule"):
-        run_directory.claim(tmp_path, {**config, "steps": 20})
+        claiming.claim(tmp_path, {**config, "steps": 20})
 
 
 def test_fewer_steps_are_refused(tmp_path):
     _claim(tmp_path)
     with pytest.raises(UserError, match="started with steps=10, not 5"):
-        run_directory.claim(tmp_path, {**CONFIG, "steps": 5})
+        claiming.claim(tmp_path, {**CONFIG, "steps": 5})
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_fewer_steps_are_refused(tmp_path):
 def test_another_config_is_refused_and_the_field_named(tmp_path, change, message):
     _claim(tmp_path)
     with pytest.raises(UserError, match=message):
-        run_directory.claim(tmp_path, {**CONFIG, **change})
+        claiming.claim(tmp_path, {**CONFIG, **change})
     # The refusal changed nothing and holds no lock.
     assert _claim(tmp_path).config()["seed"] == 0
 
@@ -142,7 +142,7 @@ def test_damaged_json_is_one_line(tmp_path, name, text, message):
     _claim(tmp_path)
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=message):
-        run_directory.claim(tmp_path, CONFIG)
+        claiming.claim(tmp_path, CONFIG)
 
 
 def test_damaged_versions_only_inform(tmp_path):
@@ -166,7 +166,7 @@ def test_a_stray_file_among_the_rollouts_is_left_alone(tmp_path):
 def test_a_foreign_directory_is_refused_and_untouched(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(UserError, match="not empty and holds no run .*thesis.tex"):
-        run_directory.claim(tmp_path, CONFIG)
+        claiming.claim(tmp_path, CONFIG)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -179,13 +179,13 @@ def test_a_kill_before_the_config_was_written_leaves_a_free_directory(tmp_path):
 def test_a_file_as_workdir_is_refused(tmp_path):
     (tmp_path / "f").write_text("")
     with pytest.raises(UserError, match="f is a file: give a directory"):
-        run_directory.claim(tmp_path / "f", CONFIG)
+        claiming.claim(tmp_path / "f", CONFIG)
 
 
 HOLD = """
 import json, sys
-from agrae_jax import run_directory
-run = run_directory.claim(sys.argv[1], json.loads(sys.argv[2]))
+from agrae_jax import claiming
+run = claiming.claim(sys.argv[1], json.loads(sys.argv[2]))
 print("claimed", flush=True)
 sys.stdin.read()
 """
@@ -201,7 +201,7 @@ def test_a_directory_in_use_is_refused_until_its_process_is_killed(tmp_path):
     try:
         assert holder.stdout.readline() == "claimed\n"
         with pytest.raises(UserError, match=rf"in use .*\(pid {holder.pid}\)"):
-            run_directory.claim(tmp_path, CONFIG)
+            claiming.claim(tmp_path, CONFIG)
         run_directory.open_run(tmp_path).config()  # reading stays possible
     finally:
         os.kill(holder.pid, signal.SIGKILL)
@@ -211,7 +211,7 @@ def test_a_directory_in_use_is_refused_until_its_process_is_killed(tmp_path):
 
 def test_a_child_process_does_not_keep_the_lock(tmp_path):
     # Graders outlive a killed trainer for a moment; the lock must not.
-    run = run_directory.claim(tmp_path, CONFIG)
+    run = claiming.claim(tmp_path, CONFIG)
     child = subprocess.Popen(
         [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
     )
@@ -222,11 +222,11 @@ def test_a_child_process_does_not_keep_the_lock(tmp_path):
 
 def test_an_unwritable_place_is_one_line():
     with pytest.raises(UserError, match="cannot write to /proc/run.*--workdir"):
-        run_directory.claim("/proc/run", CONFIG)
+        claiming.claim("/proc/run", CONFIG)
 
 
 def test_rollouts_are_whole_and_cut_back_with_the_metrics(tmp_path):
-    run = run_directory.claim(tmp_path, CONFIG)
+    run = claiming.claim(tmp_path, CONFIG)
     run.metrics.write_text("".join(f'{{"step": {s}}}\n' for s in (1, 2, 3)))
     for step in (1, 2, 3):
         run.write_rollouts(step, [{"prompt": "π?", "reward": 1.0}, {"prompt": "b"}])
@@ -247,7 +247,7 @@ def test_rollouts_are_whole_and_cut_back_with_the_metrics(tmp_path):
 
 
 def test_a_row_that_fails_leaves_no_rollout_file(tmp_path):
-    run = run_directory.claim(tmp_path, CONFIG)
+    run = claiming.claim(tmp_path, CONFIG)
     with pytest.raises(TypeError):
         run.write_rollouts(1, [{"ok": 1}, {"bad": object()}])
     assert not run.rollout_path(1).exists()
@@ -255,7 +255,7 @@ def test_a_row_that_fails_leaves_no_rollout_file(tmp_path):
 
 
 def test_evaluations_and_the_summary(tmp_path):
-    run = run_directory.claim(tmp_path, CONFIG)
+    run = claiming.claim(tmp_path, CONFIG)
     path = run.write_evaluation("before", {"pass@1": 0.5})
     assert path == tmp_path / "eval" / "before.json"
     assert json.loads(path.read_text()) == {"pass@1": 0.5}

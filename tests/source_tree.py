@@ -27,7 +27,7 @@ UNITS: dict[str, tuple[int, str]] = {
         "checkpoint checksums "
         "metrics distributed "
         "grading evaluation/ run_directory versions console config config_* preemption "
-        "health recompiles",
+        "health recompiles claiming",
     ),
     "step": (4, "step update refill feed"),
     "entry": (
