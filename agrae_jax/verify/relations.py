@@ -155,6 +155,8 @@ def same_chain(gold: Node, answer: Node, work: Work) -> bool:
     if len(gold[2]) != 2:
         return False
     left, right = (trees.difference(*n[2]) for n in (gold, answer))
+    if not trees.variables(left) or not trees.variables(right):
+        return False  # all constants are proportional
     sign = equality.ratio(left, right, work)
     if sign == 0:
         return False
