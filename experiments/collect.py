@@ -99,7 +99,8 @@ def write(path: Path, rows: Rows) -> None:
     """Writes all rows; in order, so that a new run is a few new lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        names: list[str] = list(COLUMNS)
+        writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
         for (label, seed), problems in sorted(rows.items()):
             for problem in problems:

@@ -42,9 +42,10 @@ def plan(
     name: str, scale: str, root: str = ROOT, extra: tuple[str, ...] = ()
 ) -> Iterator[Planned]:
     """Every run of an experiment, seed by seed, so that each seed is a whole table."""
-    chosen = runs.SCALES[scale]
+    module = runs.load(name)
+    chosen = {**runs.SCALES, **getattr(module, "SCALES", {})}[scale]
     for seed in chosen.seeds:
-        for run in runs.load(name).RUNS:
+        for run in module.RUNS:
             slug = "".join(c if c.isalnum() or c in ".-" else "_" for c in run.label)
             workdir = Path(root) / name / scale / f"{slug}-seed{seed}"
             command = (

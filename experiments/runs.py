@@ -38,18 +38,22 @@ OWN_LOSS = tuple(
     f"--config.loss.{name}=none" for name in ("clip_low", "clip_high", "reduction")
 )
 
+# Dr. GRPO is its reduction, which the recipes on pods set for all others.
+OWN_REDUCTION = "--config.loss.reduction=none"
+
 SCALES = {
-    # The papers' recipe on a pod; the model and the data are the user's to name.
+    # A-GRAE's recipe on a pod; the model and the data are the user's to name. An
+    # experiment on another model has SCALES of its own.
     "paper": Scale("configs/qwen7b.py", seeds=(0, 1, 2, 3)),
     # The quickstart's model on built-in arithmetic: 10 minutes a run on 2 cores.
     "cpu": Scale("configs/quickstart.py", seeds=(0, 1, 2), overrides=OWN_LOSS),
 }
 
 
-def method(label: str, name: str, **kwargs: object) -> Run:
-    """A run that differs by its method and the method's keywords."""
+def method(label: str, name: str, *also: str, **kwargs: object) -> Run:
+    """A run that differs by its method, the method's keywords and overrides `also`."""
     given = [f"--config.method.kwargs.{key}={value}" for key, value in kwargs.items()]
-    return Run(label, (f"--config.method.name={name}", *given))
+    return Run(label, (f"--config.method.name={name}", *given, *also))
 
 
 def names() -> list[str]:
