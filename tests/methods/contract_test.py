@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from agrae_jax import methods
 from agrae_jax.rl import loss
@@ -207,11 +208,15 @@ def test_it_learns_something(name):
     assert jnp.abs(out["grads"][0]).max() > 1e-6
 
 
-def test_jit_gives_the_same(name):
+def test_jit_on_a_mesh_gives_the_same(name):
+    """Groups lie on eight devices; statistics and quantiles are of all of them."""
     method = resolve(name)
-    seen, arrays = batch(8)
     plain = ran(name, 8)
+    mesh = jax.make_mesh((8,), ("groups",), axis_types=(AxisType.Auto,))
+    rows = NamedSharding(mesh, PartitionSpec("groups"))
+    seen, arrays = jax.device_put(batch(8), rows)
     jitted = jax.jit(lambda s, a: whole(method, s, a))(seen, arrays)
+    assert len(jitted["grads"][0].sharding.device_set) == 8
     for key in ("advantage", "loss", "grads"):
         for a, b in zip(
             jax.tree.leaves(plain[key]), jax.tree.leaves(jitted[key]), strict=True
