@@ -20,6 +20,8 @@ SMOKE = ROOT / "configs" / "smoke.py"
         ("arithmetic", "arithmetic"),
         ("jsonl:data/gsm8k_test.jsonl", "gsm8k_test"),
         ("parquet:a/b.c/test.parquet", "test"),
+        ("jsonl:../../etc/passwd", "passwd"),  # no way out of the run directory
+        ("jsonl:../..", "dataset"),
         ("tfds:my_set", "my_set"),
     ],
 )

