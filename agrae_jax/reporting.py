@@ -139,15 +139,15 @@ class EpochCount:
             for name in ("epoch", "epoch_seen", "epoch_unsolved")
         }
 
-    def add(self, draw_B: np.ndarray, correct_BG: np.ndarray) -> dict[str, int]:
+    def add(self, draw_B: Sequence[int], solved_B: Sequence[bool]) -> dict[str, int]:
         """Counts a step's groups; a draw of a new epoch begins again."""
         counts = self._counts
-        for draw, correct in zip(draw_B, correct_BG, strict=True):
+        for draw, solved in zip(draw_B, solved_B, strict=True):
             epoch = int(draw) // self._problems
             if epoch > counts["epoch"]:
                 counts |= {"epoch": epoch, "epoch_seen": 0, "epoch_unsolved": 0}
             counts["epoch_seen"] += 1
-            counts["epoch_unsolved"] += not correct.any()
+            counts["epoch_unsolved"] += not solved
         return dict(counts)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from agrae_jax.console import Console, StepReport
 from agrae_jax.data.batches import HostBatch
-from agrae_jax.distributed import local_rows
+from agrae_jax.distributed import gather, local_rows
 from agrae_jax.grader import Grader
 from agrae_jax.health import Health, check_ungradable, not_finite
 from agrae_jax.job import Job
@@ -48,9 +48,10 @@ class StepLog:
         values |= self._grader.end_step(
             step, batch, seen, decode, timer.seconds["verify"]
         )
-        values |= self._epoch.add(
-            np.asarray(batch.prompts.draw_B), local_rows(seen.graded.correct_BG)
-        )
+        draw_B = np.asarray(batch.prompts.draw_B).tolist()
+        solved_B = local_rows(seen.graded.correct_BG).any(-1).tolist()
+        for draws, solved in gather([draw_B, solved_B]):  # of all processes
+            values |= self._epoch.add(draws, solved)
         self._writer.write(step, values)
         bad = bool(not_finite(values))
         every = config.log.rollouts_every

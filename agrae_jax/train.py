@@ -100,11 +100,11 @@ def train(config: Any, workdir: str | Path) -> None:
                         on_phase=timer.start,
                     )
                     done += 1
-                    report = log.write(done, batch, metrics, seen, timer)
+                    shown = log.write(done, batch, metrics, seen, timer)
                     if done == config.steps or done % c.every == 0:
                         save()
                     run.note_saved(checkpoints.committed())
-                    progress.advance(report)
+                    progress.advance(shown)
                     if every and done % every == 0:
                         evaluator.run(state.params, step=done)
             checkpoints.wait()

@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from agrae_jax import config
@@ -30,12 +29,12 @@ def test_results_are_named_after_the_data_set(name, slug):
 
 
 def test_unsolved_problems_are_counted_over_an_epoch_and_across_a_resume():
-    right, wrong = [1.0, 0.0], [0.0, 0.0]
+    right, wrong = True, False
     count = EpochCount(5)
-    one = count.add(np.arange(0, 3), np.array([right, wrong, wrong]))
+    one = count.add([0, 1, 2], [right, wrong, wrong])
     assert one == {"epoch": 0, "epoch_seen": 3, "epoch_unsolved": 2}
     # Draws 3 and 4 end the first epoch of 5 problems, 5 begins the second.
-    batch = np.arange(3, 6), np.array([wrong, right, wrong])
+    batch = [3, 4, 5], [wrong, right, wrong]
     assert count.add(*batch) == {"epoch": 1, "epoch_seen": 1, "epoch_unsolved": 1}
     resumed = EpochCount(5, [{"step": 1} | one])
     assert resumed.add(*batch) == {"epoch": 1, "epoch_seen": 1, "epoch_unsolved": 1}
