@@ -28,6 +28,7 @@ from agrae_jax.rl import loss as rl_loss
 from agrae_jax.rl.diagnostics import diagnostics, rollout_diagnostics
 from agrae_jax.rl.masked import masked
 from agrae_jax.scoring import length_mask, score_in_parts
+from agrae_jax.sharding import constrain
 from agrae_jax.types import (
     Beside,
     Graded,
@@ -218,6 +219,9 @@ def prepare(
     if method.update_state is not None:
         method_state = method.update_state(method_state, inputs, advantage_BG, metrics)
 
+    # Ones belong nowhere: without a word every device would hold all of them.
+    rows = ("batch", None, None)
+    keep_BGT = constrain(jnp.ones_like(mask_BGT), rows, policy.rules["train"])
     whole = TrainBatch(
         prompts=prompts,
         completion_BGT=completion,
@@ -225,7 +229,7 @@ def prepare(
         stop_BG=rollout.stop_BG,
         mask_BGT=mask_BGT,
         weight_BGT=mask_BGT,  # its denominators are those of each part, below
-        keep_BGT=jnp.ones_like(mask_BGT),
+        keep_BGT=keep_BGT,
         advantage_BG=advantage_BG,
         advantage_BGT=mask_BGT,
         old_logprob_BGT=old_logprob,
