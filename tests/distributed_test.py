@@ -16,6 +16,7 @@ import pytest
 from agrae_jax import config, distributed, export
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.errors import UserError
+from agrae_jax.job import claim_run
 
 ROOT = Path(__file__).resolve().parent.parent
 FIELDS = {
@@ -219,6 +220,34 @@ def test_a_contradictory_environment_raises(monkeypatch, env, words):
         monkeypatch.setenv(name, value)
     with pytest.raises(UserError, match=words):
         distributed.start()
+
+
+def test_several_processes_refuse_to_evaluate_before_anything_is_written(
+    monkeypatch, tmp_path
+):
+    parsed = config.parse(["--config=configs/smoke.py"])
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    with pytest.raises(UserError, match="cannot evaluate yet: set eval.before=False"):
+        claim_run(tmp_path / "run", parsed.config)
+    assert not (tmp_path / "run").exists()
+
+
+def test_rows_must_belong_to_one_process_each(monkeypatch):
+    class Device:
+        def __init__(self, process):
+            self.process_index = process
+
+    class Mesh:
+        def __init__(self, processes):
+            self.devices = np.array(
+                [[Device(p) for p in row] for row in processes], object
+            )
+
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    distributed.check_rows(Mesh([[0, 0], [0, 0], [1, 1], [1, 1]]))
+    for processes in ([[0, 1], [0, 1]], [[1, 1], [0, 0]], [[0, 0, 1, 1]]):
+        with pytest.raises(UserError, match="rows of its own: make mesh.tensor"):
+            distributed.check_rows(Mesh(processes))
 
 
 def test_one_process_gathers_itself():
