@@ -119,7 +119,8 @@ def build_sampler(
     """A (params, host prompts) -> Rollout that samples `wave` groups at a time."""
     rows = sharding.batch_sharding(model.mesh)
     if spec.segment:
-        groups = model.mesh.shape["fsdp"]
+        devices = model.mesh.size
+        groups = devices // rows.shard_shape((devices,))[0]  # parts of the batch axis
         sampler = SegmentSampler(
             model.policy, spec, multiple=groups, out_shardings=rows
         )

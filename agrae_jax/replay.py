@@ -71,7 +71,8 @@ def main(argv: list[str]) -> int:
         found = differences(logged, values)
         path = run.rollout_path(wanted)
         rows = [
-            json.loads(json.dumps(r)) for r in rollout_rows(batch, seen, job.decode)
+            json.loads(json.dumps(r))
+            for r in rollout_rows(batch, seen, job.decode, tokens=config.log.tokens)
         ]
         kept = _rows(run, wanted)
         if kept is not None:

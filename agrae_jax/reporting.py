@@ -152,13 +152,29 @@ class EpochCount:
 
 
 def rollout_rows(
-    batch: HostBatch, seen: Seen, decode: DecodeFn
+    batch: HostBatch, seen: Seen, decode: DecodeFn, *, tokens: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """One JSON object a completion, for `rollouts/step_*.jsonl`."""
+    """One JSON object a completion, for `rollouts/step_*.jsonl`.
+
+    With `tokens` also the text, log-prob and entropy of every token, rounded.
+    """
     completion = local_rows(seen.rollout.completion_BGT)
     length = local_rows(seen.rollout.length_BG)
     reward, advantage = local_rows(seen.reward_BG), local_rows(seen.advantage_BG)
     stop = local_rows(seen.rollout.stop_BG)
+    logprob = local_rows(seen.rollout.logprob_BGT) if tokens else None
+    entropy = local_rows(seen.rollout.entropy_BGT) if tokens else None
+
+    def each_token(row: int, g: int) -> dict[str, Any]:
+        if logprob is None or entropy is None:
+            return {}
+        n = length[row, g]
+        return {
+            "pieces": [decode([i]) for i in completion[row, g, :n].tolist()],
+            "logprob": [round(float(x), 3) for x in logprob[row, g, :n]],
+            "entropy": [round(float(x), 3) for x in entropy[row, g, :n]],
+        }
+
     for row, problem in enumerate(batch.problems):
         for g in range(length.shape[1]):
             verdict = seen.verdicts[row][g]
@@ -179,4 +195,5 @@ def rollout_rows(
                 "reason": verdict.reason,
                 "reward": float(reward[row, g]),
                 "advantage": float(advantage[row, g]),
+                **each_token(row, g),
             }

@@ -56,7 +56,8 @@ class StepLog:
         bad = bool(not_finite(values))
         every = config.log.rollouts_every
         if bad or (every and step % every == 0):
-            self._run.write_rollouts(step, rollout_rows(batch, seen, decode))
+            rows = rollout_rows(batch, seen, decode, tokens=config.log.tokens)
+            self._run.write_rollouts(step, rows)
         if bad:
             self._run.write_fault(step, fault_arrays(seen))
         warning = self._health.check_finite(

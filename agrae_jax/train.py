@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from agrae_jax import build, compilation_cache, distributed
+from agrae_jax import build, compilation_cache, distributed, report
 from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.console import Console
@@ -125,6 +125,8 @@ def train(config: Any, workdir: str | Path) -> None:
         log.close()
         evaluator.print_comparison()
         run.mark(step=config.steps, finished=True)
+        if jax.process_index() == 0:
+            console.say(f"the report is {report.write(run.path)}")
     console.say(
         f"done in {time.monotonic() - started:.0f} s; everything is in {run.path}"
     )

@@ -117,5 +117,6 @@ def get_config() -> config_dict.ConfigDict:
     c.log = config_dict.ConfigDict()
     c.log.rollouts_every = 1  # steps between saved rollouts; 0 = never
     c.log.gain_every = 0  # steps between measurements of log-prob gains; 0 = never
+    c.log.tokens = False  # keep text, log-prob and entropy of every token with them
     c.log.expected = ""  # said at the start: how long a run takes, and on what
     return c

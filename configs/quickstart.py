@@ -64,5 +64,6 @@ def get_config():
     c.eval.greedy = False
     c.eval.prompts = 29
     c.checkpoint.every = 7
+    c.log.tokens = True
     c.log.expected = "about 10 minutes on 2 CPU cores, evaluations included"
     return c

@@ -30,9 +30,10 @@ UNITS: dict[str, tuple[int, str]] = {
         "health recompiles claiming",
     ),
     "step": (4, "step update refill feed"),
+    "reports": (3, "reports/"),
     "entry": (
         5,
-        "train build build_model reporting evaluator evaluate evaluate_args "
+        "report train build build_model reporting evaluator evaluate evaluate_args "
         "eval_tables set_evaluator best grader job memory "
         "step_log replay export plan plan_*",
     ),

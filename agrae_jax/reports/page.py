@@ -1,0 +1,188 @@
+"""Puts a report together: tables, curves and rollouts in one file that needs no other.
+
+The door of jinja2 for pages: what it writes is escaped, and rollouts are JSON that the
+page's script shows as text, so that no completion can act in a reader's browser.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import jinja2
+
+from agrae_jax.reports import curves
+from agrae_jax.reports.gather import Line, Run, before_after, flat, studies
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table of the page."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+def render(
+    runs: Sequence[Run], rollouts: Mapping[int, Sequence[Line]], left_out: int
+) -> str:
+    """The HTML of a report on the first run, the others drawn beside it."""
+    run = runs[0]
+    groups = studies(runs)
+    script = _asset("page.js")
+    digest = hashlib.sha256(script.encode()).digest()
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(_asset("page.html")).render(
+        title=" and ".join(dict.fromkeys(r.name for r in runs)),
+        css=jinja2.utils.markupsafe.Markup(_asset("page.css")),
+        script=script,
+        script_hash=base64.b64encode(digest).decode(),
+        data=_json_in_html(rollouts),
+        facts=_facts(run),
+        tables=[table for r in runs for table in _results(r, several=len(runs) > 1)],
+        several=len(runs) > 1,
+        panels=curves.panels(groups),
+        health=_health(run),
+        rollout_note=_rollout_note(run, rollouts, left_out),
+        prompt=run.prompt,
+        settings=_settings(run),
+    )
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
+    c = run.config
+    done = len(run.metrics)
+    state = (
+        "finished" if run.status.get("finished") else f"{done} of {c['steps']} steps"
+    )
+    seconds = [
+        curves.last([line], f"time/{name}_s") or 0.0
+        for line in run.metrics
+        for name in ("sample", "verify", "learn")
+    ]
+    return [
+        ("model", c["model"]["path"]),
+        ("method", c["method"]["name"]),
+        ("data", c["data"]["train"]),
+        ("batch", f"{c['rollout']['prompts']} prompts x {c['rollout']['samples']}"),
+        ("steps", str(c["steps"])),
+        ("learning rate", f"{c['optim']['learning_rate']:g}"),
+        ("seed", str(c["seed"])),
+        ("state", state),
+        ("time in steps", f"{sum(seconds) / 60:.1f} minutes"),
+    ]
+
+
+def _results(run: Run, *, several: bool) -> list[Table]:
+    prefix = f"{run.name}: " if several else ""
+    tables = []
+    for name, before, after, difference in before_after(run):
+        if before is None or after is None:
+            only = before or after
+            if only is not None:
+                rows = [(f"pass@{k}", _cell(v)) for k, v in only["pass@k"].items()]
+                title = f"{prefix}{name}, step {only['step']}"
+                tables.append(Table(title, ("", "percent"), rows))
+            continue
+        gains = (difference or {}).get("pass@k", {})
+        rows = [
+            (
+                f"pass@{k}",
+                _cell(before["pass@k"][k]),
+                _cell(value),
+                _cell(gains.get(k), "+"),
+            )
+            for k, value in after["pass@k"].items()
+            if k in before["pass@k"]
+        ]
+        note = (
+            f"{after['problems']} held-out problems x {after['samples']} samples;"
+            " percent, with 95 % intervals over problems. Entropy, nats a token:"
+            f" {before['mean_entropy']:.3f} to {after['mean_entropy']:.3f};"
+            f" mean length {before['mean_tokens']:.1f} to {after['mean_tokens']:.1f}."
+        )
+        head = ("", "before", "after", "paired difference")
+        tables.append(Table(prefix + name, head, rows, note))
+        levels = [
+            (level or "all", _percent(old.get("1")), _percent(new.get("1")))
+            for level, old in before["by_level"].items()
+            if (new := after["by_level"].get(level)) is not None
+        ]
+        if len(levels) > 1:
+            head = ("level", "pass@1 before", "after")
+            tables.append(Table(f"{prefix}{name}, by level", head, levels))
+    return tables
+
+
+def _health(run: Run) -> list[str]:
+    lines = [
+        f"{name} is kept in faults/: a step that was no number" for name in run.faults
+    ]
+    words = {
+        "ungradable": "completions could not be graded",
+        "deadlines": "gradings hit the deadline",
+        "audit": "verdicts differ from the second grader's",
+    }
+    lines += [
+        f"{count} {words.get(name, name)} (verify/{name}.jsonl)"
+        for name, count in run.counts.items()
+        if count
+    ]
+    for name, what in (
+        ("dead_groups", "of the groups had no signal"),
+        ("truncated", "of the completions were cut at the limit"),
+    ):
+        value = curves.last(run.metrics, name)
+        if value:
+            lines.append(f"in the last step {100 * value:.0f} % {what}")
+    skipped = sum(bool(line.get("skipped_updates")) for line in run.metrics)
+    if skipped:
+        lines.append(f"{skipped} updates were skipped, since they were no number")
+    return lines or ["nothing to report: no faults, no ungradable completions"]
+
+
+def _rollout_note(run: Run, rollouts: Mapping[int, Any], left_out: int) -> str:
+    if not rollouts:
+        return f"No rollouts were saved in {run.name} (log.rollouts_every)."
+    more = f" {left_out} more steps are in rollouts/." if left_out else ""
+    return (
+        f"Of {run.name}: {len(rollouts)} steps.{more} The marked part of a completion"
+        " is what the verifier took for the answer."
+    )
+
+
+def _settings(run: Run) -> list[Table]:
+    rows = [(name, json.dumps(value)) for name, value in flat(run.config).items()]
+    tables = [Table("Every field of the config", ("field", "value"), rows)]
+    versions = [(name, str(value)) for name, value in flat(run.versions).items()]
+    if versions:
+        tables.append(Table("Versions", ("what", "version"), versions))
+    return tables
+
+
+def _cell(value: Mapping[str, float] | None, sign: str = "") -> str:
+    if value is None:
+        return ""
+    mean, low, high = (f"{100 * value[n]:{sign}.1f}" for n in ("mean", "low", "high"))
+    return f"{mean} [{low}, {high}]"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}"
+
+
+def _json_in_html(value: Any) -> str:
+    """JSON that ends no script element, whatever its strings hold."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
