@@ -17,13 +17,16 @@ _MATH_DELIMITER = re.compile(r"(?<!\\)(?:\\[()\[\]]|\$)")
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])")
 _BRACED_SIGN = re.compile(r"\{\s*([-+])\s*\}")
 _NEGATIVE_SPACE = re.compile(r"\\!|\{\s*\\!\s*\}")
-_SPREAD_THOUSANDS = re.compile(r",\s*\\!\s*(?=\d{3}(?!\d))")  # 32,\! 349
+_MARKED_THOUSANDS = re.compile(  # 32{,}349 and 32,\! 349: no comma of a list
+    r"(?<=\d)(?:\{,\}|,\s*\\!\s*)(?=\d{3}(?!\d))"
+)
 _ESCAPED_TWICE = re.compile(  # as in JSON: \\frac for \frac
     r"\\\\(?=(?:[dtc]?frac|sqrt|left|right|pi|theta|cdot|times|text|mathbb|infty|cup"
     r"|leq?|geq?|in|pm)(?![a-zA-Z]))"
 )
 _SPACE = re.compile(
-    r"(?<!\\)\\[,;:> ]|~|\\(?:enspace|thinspace|hfill)(?![a-zA-Z])|\\q?quad|\s+"
+    r"(?<!\\)\\[,;:> ]|~|\\(?:enspace|thinspace|hfill)(?![a-zA-Z])|\\q?quad"
+    r"|\\displaystyle(?![a-zA-Z])|\s+"
 )
 _DROPPED_WITH_ARG = re.compile(
     r"\\(?:[hv]?phantom|hspace\*?|vspace\*?|label|tag\*?|color)\s*(?:\{[^{}]*\}|[^\\{}\s])"
@@ -50,7 +53,7 @@ _BRACKETED = re.compile(r"(?<![\d.])(\d*)\.(\d*)\((\d+)\)(?![\d.(^])")
 _ELLIPSIS = re.compile(r"(?<![\d.,])(\d*)\.(\d{3,})\s*(?:\.\.\.|\\[lcd]?dots)")
 _BASED = re.compile(
     r"(?<![\w.}\\])\(?(?:(?:\\(?:text|mathrm|mbox)\s*)?\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
-    r"\s*_\s*(?:\{\s*(?:\\(?:text|mathrm|mbox)\s*\{)?\s*\(?(\w+)\)?\s*\}?\s*\}|(\d))"
+    r"\s*_\s*(?:\{\s*(\\(?:text|mathrm|mbox)\s*\{)?\s*\(?(\w+)\)?\s*(?(3)\}\s*)\}|(\d))"
 )
 _DIGITS_IN_TEXT = re.compile(  # 2\text{A}_{16}
     r"(?<![A-Za-z\\}])([0-9A-Z]+)\\(?:text|mathrm)\{([0-9A-Z]+)\}(?=\s*_)"
@@ -92,7 +95,7 @@ def clean(text: str) -> str:
         text = bold.group(1) or bold.group(2)
     if "$" in text or "\\" in text:
         text = _BOX.sub(" ", _MATH_DELIMITER.sub(" ", text))
-        text = _NEGATIVE_SPACE.sub("", _SPREAD_THOUSANDS.sub(",", text))
+        text = _NEGATIVE_SPACE.sub("", _MARKED_THOUSANDS.sub("", text))
         text = _BRACED_SPACE.sub(" ", text)
         if _ALIGNED.search(text):
             text = _ALIGNED.sub(" ", text).replace("&", " ")
@@ -233,7 +236,7 @@ def _turned(text: str) -> str:
 
 def _based(match: re.Match[str]) -> str:
     digits = match.group(1) or match.group(2)
-    base = match.group(3) or match.group(4)
+    base = next(g for g in match.groups()[:1:-1] if g)
     size = _BASE_WORDS.get(base.lower()) or (int(base) if base.isdecimal() else 0)
     if not 2 <= size <= 36 or not any(c.isdigit() for c in digits):
         return match.group()

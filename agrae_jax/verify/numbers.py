@@ -95,6 +95,8 @@ def join_thousands(text: str) -> str:
     joined: list[tuple[int, int]] = []
     for match in _THOUSANDS.finditer(text):
         mark = match.group()
+        if mark in "{}":  # of TeX, not of a set
+            continue
         if mark[-1] in "([{":
             groups.append([])
             spaced.append(False)

@@ -169,7 +169,8 @@ def _roman(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int
         if content in macros.PLAIN_FUNCTIONS or content in macros.CONSTANTS:
             _word(content, out, spaced)
         else:
-            out.append(Token("text", content, spaced))
+            upright = name in ("mathrm", "operatorname", "operatorname*")
+            out.append(Token("text" if upright else "word", content, spaced))
         return after
     measured = bool(out) and (out[-1].kind == "num" or out[-1].value == "}")
     if name == "mathrm" and measured and _unit(content):

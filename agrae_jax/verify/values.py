@@ -173,7 +173,9 @@ def _function(node: Node, env: Mapping[str, Any], work: Work) -> Any:
     if name == "abs":
         return abs(x)
     if name in ("floor", "ceil"):
-        if m.im(x) or is_zero(x - m.nint(x)):
+        if m.im(x):
+            raise Undefined("complex numbers have no order")
+        if is_zero(x - m.nint(x)):
             raise Invisible
         return m.floor(x) if name == "floor" else m.ceil(x)
     if name in ("max", "min"):
