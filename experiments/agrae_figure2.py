@@ -16,6 +16,7 @@ EXPECTED = expected(
     table="v3 tables 6",
     methods=("GRPO", "Positive-Dominant", "Negative-Dominant"),
 )
+CURVES = ("entropy",)
 NOTES = (
     "The AMC23 row of Positive-Dominant equals GRPO's in all nine columns.",
     "The later revision's table 6 has GRPO 92.4 and Negative-Dominant 94.5 at k = 256"

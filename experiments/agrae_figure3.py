@@ -16,4 +16,5 @@ EXPECTED = expected(
     table="v3 tables 6",
     methods=("GRPO", "Hard-Focused", "Easy-Focused"),
 )
+CURVES = ("correct",)  # of the batch: its count of right completions, over all
 NOTES = ()

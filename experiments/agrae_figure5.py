@@ -15,6 +15,7 @@ RUNS = (
     method("Negative-Dominant", "neg_dominant"),
 )
 EXPECTED = []  # curves; the paper prints no cell of them
+CURVES = ("entropy",)
 NOTES = (
     "On this model all methods fall below the base model at k = 256;"
     " Negative-Dominant keeps most of it.",

@@ -15,6 +15,7 @@ RUNS = (
     method("Easy-Focused", "easy_focused"),
 )
 EXPECTED = []  # curves; the paper prints no cell of them
+CURVES = ("correct",)
 NOTES = (
     "On this model all methods fall below the base model at k = 256;"
     " Negative-Dominant keeps most of it.",

@@ -13,4 +13,5 @@ RUNS = (
     method("negative flip", "asym_flip_like", flip="negative"),
 )
 EXPECTED = []  # curves; the paper prints no cell of them
+CURVES = ("entropy", "correct")
 NOTES = ("The paper's definition of the flip was not found: experimental.",)

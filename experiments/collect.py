@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from experiments import curves, launch, runs, tables
+from experiments import curves, dynamics, launch, runs, tables
 
 COLUMNS = ("label", "seed", "step", "problem", "valid", "correct")
 
@@ -34,7 +34,8 @@ def main(arguments: list[str]) -> int:
     scale = options.get("scale", "cpu")
     path = out / f"{name}.{scale}.csv"
     kept = read(path)
-    kept |= harvest(name, scale, options.get("root", launch.ROOT))
+    root = options.get("root", launch.ROOT)
+    kept |= harvest(name, scale, root)
     if not kept:
         print(f"no run of {name} at scale {scale} yet: python -m experiments.launch")
         print(tables.expected_table(module.EXPECTED, module.NOTES))
@@ -47,6 +48,13 @@ def main(arguments: list[str]) -> int:
     notes = tables.expected_table(module.EXPECTED, module.NOTES)
     print(report + "\n" + notes)
     curves.draw(tables.pass_at_k_series(kept, order), out / f"{name}.{scale}")
+    metrics = getattr(module, "CURVES", ())
+    if metrics:
+        path = out / f"{name}.{scale}.curves.csv"
+        lines = dynamics.read(path) | dynamics.harvest(name, scale, root, metrics)
+        dynamics.write(path, lines)
+        panels = dynamics.series(lines, order, metrics)
+        curves.draw(panels, out / f"{name}.{scale}.curves")
     return 0
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from agrae_jax import config, methods
-from experiments import collect, formulas, launch, runs, tables
+from experiments import collect, dynamics, formulas, launch, runs, tables
 
 TRAINED = [name for name in runs.names() if hasattr(runs.load(name), "RUNS")]
 ANALYTIC = [name for name in runs.names() if name not in TRAINED]
@@ -34,7 +34,7 @@ def test_the_papers_cells_are_there_for_every_run(name):
     labels = {run.label for run in module.RUNS}
     # Figures have no cells, and AsymGRPO's own are not on the page at hand.
     assert found in (labels, labels - {"AsymGRPO"}, set())
-    assert found or name in ("agrae_figure5", "agrae_figure6", "asym_figure3")
+    assert found or "figure" in name
     assert tables.expected_table(module.EXPECTED, module.NOTES).count("note:") == len(
         module.NOTES
     )
@@ -124,6 +124,23 @@ def rows_of(correct, seed, label):
     return {(label, seed): problems}
 
 
+def test_curves_are_means_over_the_seeds_that_have_the_step():
+    curves = {
+        ("GRPO", 0, "entropy"): {1: 2.0, 2: 1.0},
+        ("GRPO", 1, "entropy"): {1: 4.0},
+    }
+    found = dynamics.series(curves, ["GRPO", "full"], ("entropy",))
+    assert found["x"] == [1, 2]
+    assert found["panels"] == {"entropy in training": {"GRPO": [3.0, 1.0]}}
+
+
+def test_every_curve_is_a_documented_metric():
+    text = (runs.FOLDER.parent / "docs" / "metrics.md").read_text(encoding="utf-8")
+    for name in TRAINED:
+        for metric in getattr(runs.load(name), "CURVES", ()):
+            assert f"`{metric}`" in text, (name, metric)
+
+
 def test_a_table_by_hand(tmp_path):
     kept = rows_of([0, 4, 2], 0, "GRPO") | rows_of([0, 4, 1], 1, "GRPO")
     kept |= rows_of([1, 4, 2], 0, "full") | rows_of([1, 4, 3], 1, "full")
@@ -148,13 +165,20 @@ def test_finished_runs_are_read_and_others_are_not(tmp_path, capsys, monkeypatch
     record = '{"id": 3, "valid": 4, "correct": 2}'
     text = f'{{"dataset": "arithmetic", "records": [{record}]}}'
     (run / "eval" / "arithmetic_step_000014.json").write_text(text)
+    lines = '{"step": 1, "entropy": 2.0}\n{"step": 2, "entropy": null}\n'
+    (run / "metrics.jsonl").write_text(lines)
     arguments = [f"--root={tmp_path / 'runs'}", f"--out={tmp_path / 'out'}"]
+    monkeypatch.setattr(
+        runs.load("agrae_table5"), "CURVES", ("entropy",), raising=False
+    )
     assert collect.main(["agrae_table5", *arguments]) == 0
     said = capsys.readouterr().out
     assert "full (1 seeds): @1 50.0 [50.0, 50.0]" in said
     assert "MATH full: @1 78.3" in said
     kept = (tmp_path / "out" / "agrae_table5.cpu.csv").read_text().splitlines()
     assert kept[1:] == ["full,1,14,3,4,2"]
+    kept = (tmp_path / "out" / "agrae_table5.cpu.curves.csv").read_text().splitlines()
+    assert kept[1:] == ["full,1,entropy,1,2"]
     # In a clean clone, the kept rows are enough.
     arguments[0] = f"--root={tmp_path / 'nothing'}"
     assert collect.main(["agrae_table5", *arguments]) == 0
