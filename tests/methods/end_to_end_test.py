@@ -65,6 +65,7 @@ def test_dynamic_sampling_fills_the_batch_and_goes_on_where_it_stopped():
     assert drawn > 3  # or nothing was ever drawn again
 
 
+@pytest.mark.slow
 def test_remax_with_a_kl_in_the_reward_and_gains_measured():
     run = Run(
         "--config.method.name=remax",
