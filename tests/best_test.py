@@ -24,7 +24,7 @@ def offer(best, step, value):
 
 def kept(run):
     with Checkpoints(run.path / "best", keep=None) as found:
-        restored, meta = found.restore_params(found.latest(), params(0))
+        restored, meta = found.restore_params(found.steps()[-1], params(0))
         return found.steps(), float(np.asarray(restored["w"])[0]), meta
 
 
