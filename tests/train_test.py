@@ -43,10 +43,18 @@ LONG = (
 )
 
 
+# Evaluation on training problems, a greedy completion and the best model, as well.
+MORE = (
+    "--config.eval.train_problems=4",
+    "--config.eval.greedy=True",
+    "--config.checkpoint.best=pass@1",
+)
+
+
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
     workdir = tmp_path_factory.mktemp("runs") / "smoke"
-    done = launch(workdir)
+    done = launch(workdir, *MORE)
     assert done.returncode == 0, done.stderr
     return workdir, done.stdout
 
@@ -64,12 +72,17 @@ def test_a_run_leaves_a_whole_run_directory(smoke):
     before = json.loads((workdir / "eval" / "arithmetic_step_000000.json").read_text())
     assert before["pass@k"].keys() == {"1", "2", "4"}
     assert sum(r["samples"] for r in before["records"]) == 32
+    seen = json.loads((workdir / "eval/arithmetic_train_step_000003.json").read_text())
+    assert seen["problems"] == 4 and 0 <= seen["greedy"]["mean"] <= 1
+    assert seen["records"][0]["votes"] and "mean_entropy" in seen["greedy"]
+    (best,) = [int(path.name) for path in (workdir / "best").glob("[0-9]*")]
+    assert best in (0, 3)
     assert (workdir / "checkpoints" / "3").is_dir()
     assert out.splitlines()[0].startswith("Training random:llama with a_grae")
 
 
 def test_a_finished_directory_is_refused_and_says_how_to_go_on(smoke):
-    done = launch(smoke[0])
+    done = launch(smoke[0], *MORE)
     assert done.returncode == 2
     assert done.stdout + done.stderr == done.stderr.splitlines()[-1] + "\n"
     assert "--config.steps" in done.stderr and "Traceback" not in done.stderr
