@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+from agrae_jax import config
 from experiments import curves, dynamics, launch, runs, tables
 
 COLUMNS = ("label", "seed", "step", "problem", "valid", "correct")
@@ -116,4 +116,4 @@ def write(path: Path, rows: Rows) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    config.main(main)

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from agrae_jax import config
+from agrae_jax.errors import UserError
 from experiments import runs
 
 ROOT = "runs/experiments"
@@ -68,8 +70,6 @@ def main(arguments: list[str]) -> int:
         return 0
     dry = "dry" in options
     scale, root = options.get("scale", "cpu"), options.get("root", ROOT)
-    if scale not in runs.SCALES:
-        raise SystemExit(f"error: --scale={scale} must be {' or '.join(runs.SCALES)}")
     planned = list(plan(name, scale, root, extra))
     todo = [run for run in planned if run.state() != "finished"]
     print(f"{name} at scale {scale}: {len(planned)} runs, {len(todo)} to make")
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
 
 
 def parse(arguments: list[str]) -> tuple[str, dict[str, str], tuple[str, ...]]:
-    """(experiment, options, config overrides). Exits with one line if misused."""
+    """(experiment, options, config overrides). Raises UserError if misused."""
     options: dict[str, str] = {}
     extra = tuple(a for a in arguments if a.startswith("--config."))
     words = []
@@ -100,11 +100,14 @@ def parse(arguments: list[str]) -> tuple[str, dict[str, str], tuple[str, ...]]:
         elif key in ("scale", "root", "dry", "out"):
             options[key] = value
         else:
-            raise SystemExit(f"error: {argument} is unknown: --scale, --root, --dry")
+            raise UserError(f"{argument} is unknown: --scale, --root, --dry")
+    scale = options.get("scale", "cpu")
+    if scale not in runs.SCALES:
+        raise UserError(f"--scale={scale} must be {' or '.join(runs.SCALES)}")
     if len(words) != 1:
-        raise SystemExit(f"error: name one experiment: {', '.join(runs.names())}")
+        raise UserError(f"name one experiment: {', '.join(runs.names())}")
     return words[0], options, extra
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    config.main(main)

@@ -13,6 +13,8 @@ import importlib
 from pathlib import Path
 from types import ModuleType
 
+from agrae_jax.errors import UserError
+
 FOLDER = Path(__file__).resolve().parent
 
 
@@ -62,9 +64,9 @@ def names() -> list[str]:
 
 
 def load(name: str) -> ModuleType:
-    """The module of an experiment. Exits with one line if there is none."""
+    """The module of an experiment. Raises UserError if there is none."""
     if name not in names():
-        raise SystemExit(f"error: no experiment {name!r}: choose {', '.join(names())}")
+        raise UserError(f"no experiment {name!r}: choose {', '.join(names())}")
     return importlib.import_module(f"experiments.{name}")
 
 
