@@ -23,6 +23,9 @@ COLLECTIVES += ("collective-permute",)
 # Operations that move nothing through memory.
 _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "while"}
 _FREE |= {"conditional", "call", "after-all", "partition-id", "iota"}
+# What the condition of a counted loop holds; any more, and the data decide.
+_COUNTED = {"parameter", "get-tuple-element", "constant", "compare", "fusion", "copy"}
+_COUNTED |= {"bitcast"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,7 +182,7 @@ class _Counter:
         called = dict(_called(op))
         condition, body = self._all[called["condition"]], self._all[called["body"]]
         limit = max(self._constants(called["condition"]), default=0)
-        if not limit:
+        if not limit or not self._kinds(called["condition"]) <= _COUNTED:
             return self._dynamic
         gets = [x for x in condition.values() if x.kind == "get-tuple-element"]
         if len(gets) != 1:
@@ -194,6 +197,14 @@ class _Counter:
         if before is not None and before.kind == "tuple":
             start = _constant(before.operands[index], ops) or 0
         return math.ceil((limit - start) / max(step, 1))
+
+    def _kinds(self, name: str) -> set[str]:
+        found: set[str] = set()
+        for op in self._all[name].values():
+            found.add(op.kind)
+            for _, called in _called(op):
+                found |= self._kinds(called)
+        return found
 
     def _constants(self, name: str) -> Iterator[int]:
         """The positive integers that a condition compares with."""
