@@ -171,6 +171,8 @@ def congruence(gold: Node, answer: Node, work: Work) -> bool:
     """
     _, left, right, modulus = gold
     if answer[0] != "cong":
+        if answer[0] == "rel" and answer[2][0] != left:
+            return False
         return value(right, answer, work)
     same = equality.equal(left, answer[1], work)
     if not same or not equality.equal(modulus, answer[3], work):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from agrae_jax.verify import matrices, trees
@@ -138,6 +139,7 @@ def _gamma(value: Any) -> Any:
     m = mp()
     if m.im(value) or abs(value) > MAX_FACTORIAL:
         raise TooBig("a factorial out of range")
+    value = m.re(value)
     if value < 0.5 and is_zero(value - m.nint(value)):
         raise Undefined("the factorial of a negative number")
     return m.gamma(value)
@@ -221,12 +223,15 @@ def _elementary(name: str, x: Any) -> Any:
 
 
 def _limit(node: Node, env: Mapping[str, Any], work: Work) -> int:
-    exact = rational(node, work, {})
-    value = evaluate(node, env, work) if exact is None else exact
-    whole = round(float(mp().re(value))) if exact is None else round(exact)
-    if value - whole:
+    value: Any = rational(node, work, {})
+    if value is None:
+        value = evaluate(node, env, work)
+    if abs(value) > 10**9:
+        raise TooBig("too many terms")
+    whole = int(mp().nint(mp().re(value))) if not isinstance(value, Fraction) else value
+    if value != whole or int(whole) != whole:
         raise Undefined("a sum whose limits are no integers")
-    return whole
+    return int(whole)
 
 
 def _indexed(node: Node, variable: str, k: int) -> Node:

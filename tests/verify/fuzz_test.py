@@ -28,7 +28,8 @@ PIECES = (
     r"\emptyset ^\circ \ldots \mid \choose \over \bmod mod and or to miles yes "
     r"(A) A B \boxed{ \lfloor \rfloor \langle \rangle \prime ' \phantom \quad "
     r"\, \! \; ~ ∞ π √ ² ½ ≤ € ٣ 、 é x_1 204_5 12:30 p.m. \hline \det \max( "
-    r"\gcd( \nosuch __import__ lambda "
+    r"\gcd( \nosuch __import__ lambda \sum_{k=1}^{n!} \sum_{j=1}^{10^{400}} a_k n! "
+    r"\pmod{7} \equiv \" \text{\$} \text{-} \begin{aligned} \mathrm{m/s^2} \mathbf{xy} "
 ).split()
 TEXT = st.one_of(
     st.lists(st.sampled_from(PIECES), max_size=14).map("".join),
