@@ -128,30 +128,36 @@ def test_a_loss_that_is_not_a_number_stops_and_keeps_its_batch(tmp_path):
 
 
 def test_an_update_that_is_not_a_number_can_be_skipped():
-    def stepped(*overrides, weight):
-        c, mesh, model, method, tx, _, state, fns = world(
+    def stepped(weights, *overrides):
+        """State before, and (state after, metrics) of updates with scaled weights."""
+        _, mesh, model, _, _, _, state, fns = world(
             "--config.updates.mini_batches=1", *overrides
         )
         rollout, graded = fixed_rollout(b=4, vocab=model.policy.vocab_size)
+        found = []
         with jax.set_mesh(mesh):
             prepared = fns.prepare(state, None, rollout, graded, step.Beside())
             batch = prepared.batches[0]
-            batch = dataclasses.replace(batch, weight_BGT=batch.weight_BGT * weight)
-            before = jax.device_get((state.params, state.opt_state))
-            after, metrics = fns.update(state, batch)
-        return before, jax.device_get((after.params, after.opt_state)), metrics
+            for weight in weights:
+                weighted = dataclasses.replace(
+                    batch, weight_BGT=batch.weight_BGT * np.float32(weight)
+                )
+                kept = jax.tree.map(lambda x: x.copy(), state)  # update donates it
+                after, metrics = fns.update(kept, weighted)
+                found.append((jax.device_get((after.params, after.opt_state)), metrics))
+        return jax.device_get((state.params, state.opt_state)), *found
 
     def equal(a, b):
         pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
         return all(np.array_equal(x, y) for x, y in pairs)
 
-    skip = "--config.updates.on_nan=skip"
-    before, after, metrics = stepped(skip, weight=np.nan)
-    assert equal(before, after) and float(metrics["skipped_updates"][0]) == 1
-    before, after, metrics = stepped(skip, weight=1.0)
-    assert not equal(before, after) and float(metrics["skipped_updates"][0]) == 0
-    _, as_ever, metrics = stepped(weight=1.0)
-    assert equal(after, as_ever) and "skipped_updates" not in metrics
+    before, (ill, told), (well, silent) = stepped(
+        [np.nan, 1.0], "--config.updates.on_nan=skip"
+    )
+    assert equal(before, ill) and float(told["skipped_updates"][0]) == 1
+    assert not equal(before, well) and float(silent["skipped_updates"][0]) == 0
+    _, (as_ever, plain) = stepped([1.0])
+    assert equal(well, as_ever) and "skipped_updates" not in plain
 
 
 def test_a_full_disk_is_one_line(tmp_path):
@@ -261,11 +267,13 @@ def test_replay_shows_that_a_step_is_reproduced_or_is_not(two_steps, capsys):
         replay.main([*flags, "--step=7"])
 
 
+_REFILLED = ("dapo", ("--config.method.kwargs.dynamic_sampling=True",))
 _STATEFUL = [
-    (name, ())
+    # One of each kind of state in `make test`, all of them in `make test-all`.
+    pytest.param(name, (), marks=() if name == "sec" else pytest.mark.slow)
     for name in methods.names()
     if jax.tree.leaves(methods.resolve(name).init_state())
-] + [("dapo", ("--config.method.kwargs.dynamic_sampling=True",))]
+] + [_REFILLED]
 _LEVELS = '--config.data.train_kwargs.levels=("sum_to_9","product_1_1")'
 
 
