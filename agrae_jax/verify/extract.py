@@ -36,6 +36,7 @@ _PHRASE = re.compile(
 _HINT = re.compile(r"nswer|NSWER|####")  # cheap on a million characters
 _AFTER_PHRASE = re.compile(r"[\s*_:=]*")
 _SENTENCE_END = re.compile(r"[.。!?](?=\s|$|\*)|\n|<\|")
+_CLOSED = re.compile(r"(?:\$|\\[)\]])\Z")  # $12$! is joy, 12! a factorial
 _NUMBER = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|-?\.\d+")
 _REFUSAL = re.compile(r"not\b|unknown\b|unclear\b|n't\b", re.I)
 _MAX_JOINED = 64
@@ -142,7 +143,8 @@ def _phrase(text: str, start: int, end: int) -> Extracted | None:
     stop = min(end, at + _MAX_PHRASE)
     cut = _SENTENCE_END.search(text, at, stop)
     if cut:
-        stop = cut.end() if cut.group() == "!" else cut.start()
+        factorial = cut.group() == "!" and not _CLOSED.search(text, at, cut.start())
+        stop = cut.end() if factorial else cut.start()
     answer = text[at:stop].strip().strip("*_").strip()
     if not answer:
         return None

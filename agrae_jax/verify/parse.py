@@ -173,6 +173,8 @@ class _Parser(Expressions):
         self.depth -= 1
         if row or not rows or len({len(r) for r in rows}) != 1:
             raise NotUnderstood("rows of different lengths")
+        if environment == "array" and len(rows) == len(rows[0]) == 1:
+            return rows[0][0]  # layout only
         node = ("matrix", tuple(rows), environment)
         return ("fn", "det", node) if environment == "vmatrix" else node
 

@@ -88,6 +88,11 @@ def equation(gold: Node, answer: Node, work: Work) -> tuple[bool, str]:
         if not trees.variables(("add", *members)):  # 0.56 = 56%
             return _any_value(members, operators, answer, work), "chain"
         return _same(gold, answer, work), "equation"
+    if len(members) > 2 and all(map(is_name, members)):  # a = b = c
+        if answer[0] != "rel" or any(o not in _EQUALS for o in answer[1]):
+            return False, "chain"
+        keys = [{trees.canonical(m) for m in n[2]} for n in (gold, answer)]
+        return keys[0] == keys[1], "chain"
     if answer[0] != "rel":
         return _any_value(members[1:], operators[1:], answer, work), "right side"
     gold, answer = _renamed(gold, answer)
