@@ -69,7 +69,8 @@ def main(argv: list[str]) -> int:
     """Compiles, prints and writes the ledger; 1 where the step does not fit."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     file = next((a.partition("=")[2] for a in argv if a.startswith("--config=")), "")
-    is_open = bool(file) and not config_door.load_file(file).model.path
+    opened: Any = config_door.load_file(file) if file else None
+    is_open = opened is not None and not opened.model.path
     parsed = config_door.parse(_fill_in(argv, is_open), extra_flags=FLAGS)
     config: Any = parsed.config
     flags = parsed.flags

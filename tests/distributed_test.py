@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jax
 import numpy as np
@@ -237,17 +239,15 @@ def test_rows_must_belong_to_one_process_each(monkeypatch):
         def __init__(self, process):
             self.process_index = process
 
-    class Mesh:
-        def __init__(self, processes):
-            self.devices = np.array(
-                [[Device(p) for p in row] for row in processes], object
-            )
+    def mesh(processes) -> Any:
+        devices = [[Device(p) for p in row] for row in processes]
+        return SimpleNamespace(devices=np.array(devices, object))
 
     monkeypatch.setattr(jax, "process_count", lambda: 2)
-    distributed.check_rows(Mesh([[0, 0], [0, 0], [1, 1], [1, 1]]))
+    distributed.check_rows(mesh([[0, 0], [0, 0], [1, 1], [1, 1]]))
     for processes in ([[0, 1], [0, 1]], [[1, 1], [0, 0]], [[0, 0, 1, 1]]):
         with pytest.raises(UserError, match="rows of its own: make mesh.tensor"):
-            distributed.check_rows(Mesh(processes))
+            distributed.check_rows(mesh(processes))
 
 
 def test_one_process_gathers_itself():

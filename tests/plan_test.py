@@ -3,6 +3,7 @@
 import importlib.util
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ TOPOLOGY = plan_chips.Topology(
 )
 
 
-def steps(state=2 * GIB, reference=0):
+def steps(state=2 * GIB, reference=0) -> Any:
     return SimpleNamespace(
         state_bytes=state,
         reference_bytes=reference,

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -82,7 +83,8 @@ def test_a_host_reads_what_it_owns_and_no_more(tmp_path):
     # the slices of one of eight hosts
     one = Counting(tmp_path)
     for path, name, inputs in mapping:
-        target, place = shapes, shardings_of(built, mesh)
+        target: Any = shapes
+        place: Any = shardings_of(built, mesh)
         for key in path.split("/"):
             target, place = target[key], place[key]
         index = place.devices_indices_map(target.shape)[jax.devices()[3]]
