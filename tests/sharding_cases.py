@@ -19,12 +19,13 @@ from jax.sharding import SingleDeviceSharding  # noqa: E402
 
 from agrae_jax import models, sharding  # noqa: E402
 
-MESHES = [(8, 1), (4, 2), (2, 4)]
+MESHES = [(8, 1), (4, 2), (2, 4), (1, 8)]
 SIZES = {
     "llama": {"hidden_size": 576, "intermediate_size": 1536, "head_dim": 64},
     "qwen2": {"hidden_size": 64, "tie_word_embeddings": False},
+    "qwen3": {"hidden_size": 64, "head_dim": 8},
 }
-HEADS = {"num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": 512}
+HEADS = {"num_attention_heads": 16, "num_key_value_heads": 8, "vocab_size": 512}
 B, G, L, T = 8, 2, 6, 5
 
 

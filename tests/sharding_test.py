@@ -97,7 +97,7 @@ def test_constrain_does_nothing_without_a_mesh_and_checks_rank_with_one():
 
 def dump(family, fsdp, tensor):
     """Path, shape and mesh axes of every parameter, in both mappings."""
-    kwargs = {"num_attention_heads": 8, "num_key_value_heads": 4}
+    kwargs = {"num_attention_heads": 16, "num_key_value_heads": 8}
     untied = {**kwargs, "tie_word_embeddings": False}
     policy = models.random(family, untied)
     tree = jax.eval_shape(policy.init, jax.random.key(0))
@@ -111,8 +111,8 @@ def dump(family, fsdp, tensor):
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("mesh", [(8, 1), (4, 2), (2, 4)])
-@pytest.mark.parametrize("family", ["llama", "qwen2"])
+@pytest.mark.parametrize("mesh", [(8, 1), (4, 2), (2, 4), (1, 8)])
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
 def test_shardings_of_every_parameter_are_the_golden_ones(family, mesh):
     file = GOLDEN / f"sharding_{family}_{mesh[0]}x{mesh[1]}.txt"
     found = dump(family, *mesh)
@@ -134,8 +134,8 @@ def on_eight_devices():
     return json.loads(run.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("mesh", ["8x1", "4x2", "2x4"])
-@pytest.mark.parametrize("family", ["llama", "qwen2"])
+@pytest.mark.parametrize("mesh", ["8x1", "4x2", "2x4", "1x8"])
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
 def test_sharded_equals_unsharded(on_eight_devices, family, mesh):
     found = on_eight_devices[f"{family} {mesh}"]
     assert found["loss"] < 1e-5
