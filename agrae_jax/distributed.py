@@ -148,7 +148,7 @@ class Watchdog:
         """Starts the time anew."""
         if self._after_s:
             faulthandler.dump_traceback_later(
-                self._after_s, exit=True, file=sys.__stderr__
+                self._after_s, exit=True, file=sys.__stderr__ or sys.stderr
             )
 
     def __exit__(self, *_: Any) -> None:

@@ -43,7 +43,8 @@ def write(
 def main(argv: Sequence[str] | None = None) -> int:
     """Parses the command line and writes the report."""
     parser = argparse.ArgumentParser(
-        prog="python -m agrae_jax.report", description=__doc__.splitlines()[0]
+        prog="python -m agrae_jax.report",
+        description="Writes a run's report, one HTML file.",
     )
     parser.add_argument("--workdir", required=True, help="the run directory")
     parser.add_argument("--compare", default="", help="other runs, separated by commas")

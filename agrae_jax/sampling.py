@@ -59,8 +59,9 @@ def sample(
         sampler(params, jax.tree.map(lambda x, i=i: x[i : i + wave], prompts), *which)
         for i in range(0, total, wave)
     ]
-    for part in parts[:-1] if on_wave else ():
-        on_wave(part)
+    if on_wave is not None:
+        for part in parts[:-1]:
+            on_wave(part)
     return jax.tree.map(lambda *xs: jnp.concatenate(xs), *parts)
 
 

@@ -22,7 +22,7 @@ class Run:
     path: Path
     config: dict[str, Any]
     metrics: list[Line]
-    evaluations: dict[str, Line]  # file name without .json -> result, no records
+    evaluations: Mapping[str, Line]  # file name without .json -> result, no records
     versions: Line
     status: Line
     prompt: str

@@ -41,7 +41,7 @@ def render(
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(_asset("page.html")).render(
         title=" and ".join(dict.fromkeys(r.name for r in runs)),
-        css=jinja2.utils.markupsafe.Markup(_asset("page.css")),
+        css=_asset("page.css"),
         script=script,
         script_hash=base64.b64encode(digest).decode(),
         data=_json_in_html(rollouts),
@@ -185,4 +185,4 @@ def _json_in_html(value: Any) -> str:
 
 
 def _asset(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text("utf-8")
+    return resources.files("agrae_jax.reports").joinpath(name).read_text("utf-8")
