@@ -33,6 +33,7 @@ _DISK_WORDS = ("No space left", "Read-only file system", "Permission denied", "q
 class Checkpoints:
     """The checkpoints of one run; `keep` newest ones stay, None = only read them.
 
+    Of the older ones those stay whose step `keep_every` divides (0 = none does).
     Saving is asynchronous: `save` returns when the arrays are copied to the host, so
     the caller may donate them at once. Call `wait` before reading what was saved and
     `close` at the end. `say` receives one line whenever a broken one is passed over.
@@ -43,6 +44,7 @@ class Checkpoints:
         directory: str | Path,
         *,
         keep: int | None,
+        keep_every: int = 0,
         say: Callable[[str], None] = print,
     ):
         import orbax.checkpoint as ocp  # here: a quarter of a second of imports
@@ -66,6 +68,7 @@ class Checkpoints:
             item_handlers=handlers,
             options=ocp.CheckpointManagerOptions(
                 max_to_keep=keep,
+                keep_period=keep_every or None,
                 create=writes,
                 async_options=ocp.AsyncOptions(
                     post_finalization_callback=self._write_checksums

@@ -62,6 +62,7 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "eval.prompts": (0, None),
     "checkpoint.every": (1, None),
     "checkpoint.keep": (1, None),
+    "checkpoint.keep_every": (0, None),
     "checkpoint.grace_s": (0.1, None),
     "log.rollouts_every": (0, None),
     "log.gain_every": (0, None),

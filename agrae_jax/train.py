@@ -47,7 +47,9 @@ def train(config: Any, workdir: str | Path) -> None:
     mesh = build.build_mesh(config)
     distributed.check_rows(mesh)
     c = config.checkpoint
-    checkpoints = Checkpoints(run.checkpoints, keep=c.keep, say=console.warn)
+    checkpoints = Checkpoints(
+        run.checkpoints, keep=c.keep, keep_every=c.keep_every, say=console.warn
+    )
     notice = Notice(grace_s=c.grace_s, url=c.notice_url, say=console.warn)
     grader = Grader(config, run)
     watchdog = Watchdog(config.mesh.stuck_s if jax.process_count() > 1 else 0)

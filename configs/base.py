@@ -109,6 +109,7 @@ def get_config() -> config_dict.ConfigDict:
     c.checkpoint = config_dict.ConfigDict()
     c.checkpoint.every = 10  # steps; the last step is always saved
     c.checkpoint.keep = 2  # newest ones kept, >= 1
+    c.checkpoint.keep_every = 0  # of older ones, steps that this divides stay; 0 = none
     c.checkpoint.best = ""  # number of an evaluation by which the best model is kept
     # in best/ as well: pass@K, maj@K, avg@n or greedy; "" = off
     c.checkpoint.grace_s = 30.0  # seconds from SIGTERM to the end; it saves before

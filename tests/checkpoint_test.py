@@ -92,6 +92,14 @@ def test_steps_latest_and_retention(saved):
     assert checkpoints.meta(2) == {"cursor": [0, 16]}
 
 
+def test_every_so_many_steps_one_is_kept(tmp_path):
+    with Checkpoints(tmp_path, keep=1, keep_every=2) as checkpoints:
+        for step in range(1, 6):
+            checkpoints.save(step, _state(seed=step, step=step), {})
+        checkpoints.wait()
+        assert checkpoints.steps() == [2, 4, 5]
+
+
 def test_empty_directory_has_no_latest(tmp_path):
     checkpoints = Checkpoints(tmp_path, keep=1)
     assert checkpoints.latest() is None

@@ -147,6 +147,42 @@ def test_sigterm_saves_and_the_same_command_ends_bit_equal(tmp_path):
         np.testing.assert_array_equal(left, right)
 
 
+@pytest.mark.slow
+def test_a_run_goes_on_on_another_mesh(tmp_path):
+    """Begun on one device, ended on four: the numbers of a run on one, to rounding."""
+    devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+    env = ENV | devices
+
+    def go(workdir, fsdp, steps):
+        flags = [f"--config.mesh.fsdp={fsdp}", f"--config.steps={steps}"]
+        flags += ["--config.updates.mini_batches=1", "--config.updates.micro_batches=1"]
+        flags += ["--config.eval.prompts=4"]
+        done = subprocess.run(
+            command(workdir, *flags), cwd=ROOT, env=env, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return workdir
+
+    whole = go(tmp_path / "whole", 1, 3)
+    moved = go(tmp_path / "moved", 1, 2)
+    go(moved, 4, 3)
+    for step in (1, 2, 3):
+        name = f"step_{step:06d}.jsonl"
+        texts, others = (
+            [
+                json.loads(line)["completion"]
+                for line in (d / "rollouts" / name).read_text().splitlines()
+            ]
+            for d in (whole, moved)
+        )
+        assert texts == others
+    a, b = (read_jsonl(d / "metrics.jsonl")[2] for d in (whole, moved))
+    for name in ("loss", "grad_norm", "entropy", "update_norm"):
+        assert a[name] == pytest.approx(b[name], rel=1e-5, abs=1e-6)
+    for left, right in zip(arrays(whole), arrays(moved), strict=True):
+        np.testing.assert_allclose(left, right, rtol=0, atol=1e-5)
+
+
 def arrays(workdir):
     """Every array of a run's last checkpoint: params and optimizer state."""
     import jax
