@@ -26,6 +26,7 @@ MAY_DIFFER = (
     "verify.workers",
     "verify.deadline_s",
     "verify.audit",
+    "updates.on_nan",
 )
 _OURS = {".lock", "config.json.tmp"}  # may lie in a directory that holds no run yet
 
@@ -43,8 +44,8 @@ def claim(workdir: str | Path, config: Mapping[str, Any]) -> RunDirectory:
     """
     path = Path(workdir)
     plain: dict[str, Any] = json.loads(json.dumps(config))  # tuples become lists
-    _refuse_foreign(path)
     try:
+        _refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
         run = RunDirectory(path, _take_lock(path))
         try:
@@ -135,8 +136,8 @@ def _refuse_changes(
 ) -> None:
     schedule = _flat(old).get("optim.schedule", "constant")
     for name, (before, now) in changes.items():
-        if name.startswith(MAY_DIFFER):
-            continue
+        if name.startswith(MAY_DIFFER) or name not in _flat(old):
+            continue  # a field that a newer version brought is noted, not refused
         if name == "steps" and now > before and schedule == "constant":
             continue
         more = f" under a {schedule} schedule" if name == "steps" else ""

@@ -148,9 +148,13 @@ def parse(
         print(config_docs.help_text(extra, config.to_dict(), label))
         raise SystemExit(0)
     config_rules.validate(config)
-    return Parsed(
-        FrozenConfigDict(config), resolve_workdir(label, workdir), flags, tuple(notes)
-    )
+    try:
+        frozen = FrozenConfigDict(config)
+    except ValueError as error:
+        raise UserError(
+            f"{label}: a field holds a dict within a list: {error}"
+        ) from None
+    return Parsed(frozen, resolve_workdir(label, workdir), flags, tuple(notes))
 
 
 def load_file(path: str) -> ConfigDict:
@@ -165,7 +169,11 @@ def load_run(workdir: str | Path) -> ConfigDict:
     path = Path(workdir) / "config.json"
     if not path.is_file():
         raise UserError(f"{workdir} is not a run: it has no config.json")
-    return from_json(path.read_text(), where=str(path))
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    return from_json(text, where=str(path))
 
 
 def to_json(config: ConfigDict) -> str:
@@ -177,7 +185,7 @@ def from_json(text: str, *, where: str = "config.json") -> ConfigDict:
     """The config of a JSON text; fields it lacks are those of `base.py`."""
     try:
         saved = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not JSON: {error}") from None
     if not isinstance(saved, dict):
         raise UserError(f"{where}: not a JSON object")

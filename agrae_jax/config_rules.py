@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ _KWARG_RANGES: dict[str, tuple[float, float | None]] = {
     "kl_coef": (0, None),
 }
 _POSITIVE = ("rollout.temperature", "rollout.top_p", "eval.top_p")
+_BIGGEST = 1e30  # of a number that is computed with in float32
 _DRAWS = 2**31 - 1  # the position in the data stream is an int32
 
 
@@ -97,8 +99,10 @@ def validate(config: Any) -> None:
             if name in _KWARG_RANGES:
                 _check_range(f"{section}.{name}", value, *_KWARG_RANGES[name])
     for path in _POSITIVE:
-        if not _get(config, path) > 0:
-            raise UserError(f"config.{path} must be > 0, not {_get(config, path)}")
+        if not 1e-30 <= _get(config, path) <= _BIGGEST:
+            raise UserError(
+                f"config.{path} must be > 0 (1e-30 to 1e30), not {_get(config, path)}"
+            )
     for path, choices in _CHOICES.items():
         if _get(config, path) not in choices:
             raise UserError(
@@ -120,6 +124,9 @@ def _check_range(path: str, value: Any, low: float, high: float | None) -> None:
     """None stands for what a method decides itself."""
     if value is None:
         return
+    most = _DRAWS if isinstance(value, int) else _BIGGEST
+    if high is None and value > most:
+        raise UserError(f"config.{path} must be at most {most}, not {value}")
     if not value >= low or (high is not None and value > high):
         wanted = f"from {low} to {high}" if high is not None else f">= {low}"
         raise UserError(f"config.{path} must be {wanted}, not {value}")
@@ -207,7 +214,10 @@ def _check_data(config: Any) -> None:
     for split in ("train", "test"):
         name = config.data[split]
         folder = config.data[f"{split}_kwargs"].get("folder", "")
-        missing = datasets.missing_file(name, split, folder)
+        try:
+            missing = datasets.missing_file(name, split, folder)
+        except OSError as error:
+            raise UserError(f"config.data.{split}: {error.strerror}: {name}") from None
         if missing is not None:
             raise UserError(
                 f"config.data.{split}={name}: file {missing} does not exist"
@@ -244,7 +254,7 @@ def _check_model(model: Any) -> None:
         gguf.package_file(name)
         return
     path = Path(model.path)
-    if not path.exists():
+    if not os.path.exists(path):  # Path.exists raises for an over-long name
         raise UserError(f"config.model.path: {path} does not exist")
     if path.is_dir() and not (path / "config.json").is_file():
         raise UserError(f"config.model.path: folder {path} has no config.json")

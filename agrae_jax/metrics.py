@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -101,13 +102,14 @@ def read_jsonl(path: str | Path) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     for number, line in enumerate(lines, start=1):
         try:
             values = json.loads(line)
-            values["step"]
-        except (ValueError, TypeError, KeyError) as error:
+            if not isinstance(values["step"], int):
+                raise TypeError("the step is no whole number")
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             if number == len(lines) and not line.endswith("\n"):
                 return
             raise UserError(

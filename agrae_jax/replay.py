@@ -149,7 +149,7 @@ def _rows(run: RunDirectory, step: int) -> list[dict[str, Any]] | None:
     if not path.exists():
         return None
     try:
-        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        return [json.loads(line) for line in path.open(encoding="utf-8")]
     except ValueError as error:
         raise UserError(f"{path} is damaged: {error}") from None
 

@@ -85,7 +85,7 @@ class RunDirectory:
             truncate_to(self.path / "verify" / f"{name}.jsonl", step)
         for path in self.rollouts.iterdir():
             ours = re.fullmatch(r"step_(\d{6,})\.jsonl(\.tmp)?", path.name)
-            if ours and (ours[2] or int(ours[1]) > step):
+            if ours and path.is_file() and (ours[2] or int(ours[1]) > step):
                 path.unlink()
         return [number for number in range(1, step + 1) if number not in lines]
 
@@ -180,7 +180,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def _write_whole(path: Path, lines: Iterable[str]) -> None:
     temporary = path.with_name(path.name + ".tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(lines)
         os.replace(temporary, path)
     except OSError as error:

@@ -73,7 +73,8 @@ def test_the_chunk_of_logits_does_not_matter(chunk):
     assert_same(gradient_of(1, 2, *WIDE, f"--config.updates.logprob_chunk={chunk}"))
 
 
-@pytest.mark.parametrize("tensor", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow  # tests/sharding_test.py holds every mesh to one device, quickly
+@pytest.mark.parametrize("tensor", [2, 4])
 def test_a_mesh_with_a_tensor_axis_gives_the_same(tensor):
     sizes = (
         "--config.model.kwargs.hidden_size=576",

@@ -82,6 +82,20 @@ def test_truncate_cuts_later_steps_and_a_torn_line(tmp_path, torn):
     assert [p.name for p in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
+def test_a_last_line_torn_inside_a_character_goes(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n{"step": 2, "a": "\xc3')
+    assert metrics.truncate_to(path, 2) == 1
+
+
+@pytest.mark.parametrize("step", ['"x"', "null", "[1]", "1.5"])
+def test_a_step_that_is_no_number_is_one_line(tmp_path, step):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f'{{"step": {step}}}\n')
+    with pytest.raises(UserError, match="line 1 is not an object with a step"):
+        metrics.truncate_to(path, 2)
+
+
 def test_truncate_to_zero_and_of_a_missing_file(tmp_path):
     path = tmp_path / "metrics.jsonl"
     assert metrics.truncate_to(path, 5) == 0 and not path.exists()

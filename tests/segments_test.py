@@ -26,7 +26,9 @@ def plain(request):
     return policy, params, batch, sampler(params, batch, jnp.int32(3))
 
 
-@pytest.mark.parametrize("segment", [1, 4, 23, 100])
+@pytest.mark.parametrize(
+    "segment", [pytest.param(1, marks=pytest.mark.slow), 4, 23, 100]
+)
 def test_segments_give_the_same_samples(plain, segment):
     policy, params, batch, whole = plain
     sampler = segments.SegmentSampler(policy, every(segment))

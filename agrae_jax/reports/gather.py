@@ -154,7 +154,7 @@ def _json(path: Path, default: Any = None) -> Any:
         return default
     try:
         value = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} cannot be read as JSON: {error}") from None
     if not isinstance(value, dict):
         raise UserError(f"{path} should hold a JSON object")
@@ -164,13 +164,13 @@ def _json(path: Path, default: Any = None) -> Any:
 def _lines(path: Path) -> Iterator[Line]:
     if not path.is_file():
         return
-    lines = path.read_text("utf-8").split("\n")
+    lines = path.read_text("utf-8", errors="replace").split("\n")
     for number, text in enumerate(lines, 1):
         if not text:
             continue
         try:
             value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if number >= len(lines) - 1:
                 return  # a run that goes on may be writing its last line now
             raise UserError(f"{path}:{number} is not JSON: {error}") from None

@@ -42,8 +42,10 @@ def main(argv: list[str]) -> int:
     args = parser.parse_args(argv)
     if (args.cases is None) == (args.audit is None):
         raise UserError("give either --cases=FILE or --audit=FILE")
-    if args.workers < 1 or args.deadline_s <= 0:
-        raise UserError("--workers must be at least 1 and --deadline_s above 0")
+    if args.workers < 1 or not 0 < args.deadline_s < 1e6:
+        raise UserError(
+            "--workers must be at least 1 and --deadline_s above 0 (below 1e6)"
+        )
     if args.audit:
         # By name: verify/ itself needs no reader of data sets, and no jax.
         rows = importlib.import_module("agrae_jax.data.golds").raw(
@@ -61,8 +63,9 @@ def main(argv: list[str]) -> int:
         return 0
     rows = cases.read(args.cases, "gold", "response")
     try:
-        kwargs = dict(json.loads(args.kwargs))
-    except (ValueError, TypeError) as error:
+        kwargs = json.loads(args.kwargs)
+        kwargs = {str(name): kwargs[name] for name in kwargs}
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise UserError(f"--kwargs={args.kwargs} is no JSON object") from error
     verifiers.resolve(args.verifier, **kwargs)  # said here, not by a worker
     pool = Pool(args.workers, args.deadline_s, verifier=args.verifier, kwargs=kwargs)

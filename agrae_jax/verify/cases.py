@@ -23,12 +23,12 @@ def read(path: str, *required: str) -> list[Row]:
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{path} line {number} is no JSON: {error}") from error
         missing = [f for f in required if not isinstance(row, dict) or f not in row]
         if missing:

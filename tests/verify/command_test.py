@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from agrae_jax.errors import UserError
+from agrae_jax.verify import cases
 from agrae_jax.verify.__main__ import main
 
 
@@ -47,6 +48,19 @@ def test_cases_are_graded_and_summed_up(tmp_path):
     assert [g["outcome"] for g in got][:3] == ["correct", "correct", "wrong"]
     assert got[1]["answer"] == "1+x" and got[1]["span"] == [0, 11]
     assert got[0]["rule"] == "number" and got[0]["ms"] >= 0
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"gold": ' + "1" * 5000 + "}"])
+def test_a_line_that_json_cannot_hold_is_named(tmp_path, text):
+    (tmp_path / "c.jsonl").write_text(text + "\n")
+    with pytest.raises(UserError, match="line 1 is no JSON"):
+        cases.read(str(tmp_path / "c.jsonl"), "gold")
+
+
+def test_a_line_separator_in_a_response_parts_no_lines(tmp_path):
+    row = {"gold": "1", "response": "a\u2028\x85b"}
+    (tmp_path / "c.jsonl").write_text(json.dumps(row, ensure_ascii=False) + "\n")
+    assert cases.read(str(tmp_path / "c.jsonl"), "gold", "response") == [row]
 
 
 def test_the_gold_audit_lists_damaged_rows(tmp_path):
