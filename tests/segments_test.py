@@ -18,7 +18,11 @@ def every(segment):
     return dataclasses.replace(SPEC, segment=segment)
 
 
-@pytest.fixture(scope="module", params=[NARROW, WIDE], ids=["narrow", "wide"])
+@pytest.fixture(
+    scope="module",
+    params=[NARROW, pytest.param(WIDE, marks=pytest.mark.slow)],
+    ids=["narrow", "wide"],
+)
 def plain(request):
     policy, params = world(request.param)
     batch = prompts()

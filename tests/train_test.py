@@ -106,6 +106,7 @@ def test_evaluate_restores_params_and_repeats_the_numbers(smoke):
     assert prompt.endswith("<|im_end|>\n<|im_start|>assistant\n")
 
 
+@pytest.mark.slow  # tests/preemption_test.py has the quick ones
 def test_sigterm_saves_and_the_same_command_ends_bit_equal(tmp_path):
     """SIGTERM after step 3, between the checkpoints of steps 2 and 4."""
     whole, ended = tmp_path / "whole", tmp_path / "ended"
