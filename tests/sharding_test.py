@@ -121,10 +121,9 @@ def test_shardings_of_every_parameter_are_the_golden_ones(family, mesh):
     assert found == file.read_text()
 
 
-@pytest.fixture(scope="module")
-def on_eight_devices():
+def on_eight_devices(*flags):
     run = subprocess.run(
-        [sys.executable, "-m", "tests.sharding_cases"],
+        [sys.executable, "-m", "tests.sharding_cases", *flags],
         cwd=ROOT,
         env={**os.environ, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
@@ -134,15 +133,34 @@ def on_eight_devices():
     return json.loads(run.stdout.splitlines()[-1])
 
 
+@pytest.fixture(scope="module")
+def some_cases():
+    return on_eight_devices()
+
+
+@pytest.fixture(scope="module")
+def all_cases():
+    return on_eight_devices("--all")
+
+
+@pytest.mark.parametrize("case", ["llama 8x1", "llama 2x4", "qwen2 4x2", "qwen3 1x8"])
+def test_sharded_equals_unsharded(some_cases, case):
+    check_case(case, some_cases[case])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("mesh", ["8x1", "4x2", "2x4", "1x8"])
 @pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
-def test_sharded_equals_unsharded(on_eight_devices, family, mesh):
-    found = on_eight_devices[f"{family} {mesh}"]
+def test_every_family_on_every_mesh_equals_unsharded(all_cases, family, mesh):
+    check_case(f"{family} {mesh}", all_cases[f"{family} {mesh}"])
+
+
+def check_case(case, found):
     assert found["loss"] < 1e-5
     assert found["hidden"] < 1e-5
     assert found["gradient"] < 1e-5
     assert found["decode"] < 1e-5
-    assert found["rows_per_device"] == 8 // int(mesh[0])
+    assert found["rows_per_device"] == 8 // int(case.split()[1][0])
     # the embedding, the layers' scan and the result
     assert found["constraints"] >= 3
 
