@@ -4,21 +4,17 @@ Prints one JSON object: for every family and mesh, how far loss, hidden states a
 gradient are from those of one device, and how an activation was really split.
 """
 
-import os
+import functools
+import json
+import sys
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jax.sharding import SingleDeviceSharding
 
-import functools  # noqa: E402
-import json  # noqa: E402
-import sys  # noqa: E402
-
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-from jax.flatten_util import ravel_pytree  # noqa: E402
-from jax.sharding import SingleDeviceSharding  # noqa: E402
-
-from agrae_jax import models, sharding  # noqa: E402
+from agrae_jax import models, sharding
 
 MESHES = [(8, 1), (4, 2), (2, 4), (1, 8)]
 # Without --all: each mesh and each family once or twice, a third of the compiling.

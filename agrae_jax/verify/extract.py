@@ -12,7 +12,9 @@ The grammar, first match wins:
 
 from __future__ import annotations
 
+import collections
 import re
+from collections.abc import Iterator
 
 from agrae_jax.verify.types import Extracted
 
@@ -128,12 +130,15 @@ def _join(text: str, boxes: list[tuple[int, int, str]]) -> Extracted | None:
     return Extracted(answer, (start, end), "box")
 
 
+def last_match(matches: Iterator[re.Match[str]]) -> re.Match[str] | None:
+    """The last of an iterator, without keeping the others; None of an empty one."""
+    return next(iter(collections.deque(matches, maxlen=1)), None)
+
+
 def _phrase(text: str, start: int, end: int) -> Extracted | None:
     if not _HINT.search(text, start, end):
         return None
-    last = None
-    for last in _PHRASE.finditer(text, start, end):  # noqa: B007
-        pass
+    last = last_match(_PHRASE.finditer(text, start, end))
     if last is None:
         return None
     skipped = _AFTER_PHRASE.match(text, last.end(), end)
@@ -152,9 +157,7 @@ def _phrase(text: str, start: int, end: int) -> Extracted | None:
 
 
 def _last_number(text: str, start: int, end: int) -> Extracted | None:
-    last = None
-    for last in _NUMBER.finditer(text, start, end):  # noqa: B007
-        pass
+    last = last_match(_NUMBER.finditer(text, start, end))
     if last is None:
         return None
     return Extracted(last.group(), last.span(), "number")

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrae_jax.errors import UserError
-from agrae_jax.verify.extract import extract
+from agrae_jax.verify.extract import extract, last_match
 from agrae_jax.verify.types import CORRECT, UNGRADABLE, WRONG, Extracted, Verdict
 
 _TAGS = re.compile(r"<answer>\s*(.*?)\s*</answer>", re.S)
@@ -56,9 +56,7 @@ def reasoning_gym(
 
 
 def _found(text: str) -> Extracted | None:
-    last = None
-    for last in _TAGS.finditer(text):  # noqa: B007
-        pass
+    last = last_match(_TAGS.finditer(text))
     if last is not None:
         return Extracted(last.group(1), last.span(1), "phrase")
     return extract(text)
