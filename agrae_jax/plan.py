@@ -24,6 +24,7 @@ from agrae_jax import (
     build_model,
     models,
     plan_chips,
+    plan_cost,
     plan_hlo,
     plan_models,
     plan_programs,
@@ -218,7 +219,7 @@ def _measure(
     line.arguments = float(memory.argument_size_in_bytes)
     line.temporaries = float(memory.temp_size_in_bytes)
     line.outputs = float(memory.output_size_in_bytes - memory.alias_size_in_bytes)
-    cost = plan_hlo.Program(text).cost(program.dynamic_trips)
+    cost = plan_cost.count(plan_hlo.Program(text), program.dynamic_trips)
     line.flops, line.traffic = cost.flops, cost.bytes
     line.collectives = cost.collectives
     times = {

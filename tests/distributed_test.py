@@ -57,10 +57,10 @@ def launch(workdir, *, processes, devices, steps=2, log=None, **fields):
         flags = [f"--config.{name}={value}" for name, value in fields.items()]
         command = [sys.executable, "-m", "agrae_jax.train"]
         command += ["--config=configs/smoke.py", f"--workdir={workdir}", *flags]
-        out = open(f"{workdir}.{index}.log", "w")  # noqa: SIM115
-        started.append(
-            subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=out)
-        )
+        with open(f"{workdir}.{index}.log", "w") as out:
+            started.append(
+                subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=out)
+            )
     return started
 
 

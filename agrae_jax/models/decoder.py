@@ -16,15 +16,14 @@ from flax import nnx
 from jax import Array
 
 from agrae_jax.models.attention import (
-    Attention,
     Part,
     attend_groups,
     attend_one,
     prompt_part,
 )
+from agrae_jax.models.block import Block
 from agrae_jax.models.decoder_config import DecoderConfig
 from agrae_jax.models.layers import (
-    GatedMLP,
     Linear,
     RMSNorm,
     precision,
@@ -34,55 +33,11 @@ from agrae_jax.models.layers import (
 from agrae_jax.sharding import constrain
 
 ROW = ("batch", "seq", "act_embed")
-# Of a cache's parts, axes counted from the end: layers may be stacked or apart.
-CACHE = {
-    "prompt": ("batch", "heads", None, None),
-    "completion": ("batch", "heads", None, None, None),
-}
-
-
-def split_cache(cache: Any, rules: Mapping[str, Any]) -> Any:
-    """The cache, split over the mesh: nothing else says so where a program ends."""
-
-    def part(axes: tuple[str | None, ...], x: Array) -> Array:
-        return constrain(x, (None,) * (x.ndim - len(axes)) + axes, rules)
-
-    parts = {
-        name: jax.tree.map(functools.partial(part, axes), cache[name])
-        for name, axes in CACHE.items()
-    }
-    return cache | parts | {"length_B": part(("batch",), cache["length_B"])}
 
 
 def pick(stacked: Any, i: Any) -> Any:
     """Layer `i` of a tree that is stacked on its first axis."""
     return jax.tree.map(lambda x: x[i], stacked)
-
-
-class Block(nnx.Module):
-    """x + attention(norm(x)), then x + mlp(norm(x))."""
-
-    attention_kind: type[Attention] = Attention  # a family may have its own
-
-    def __init__(self, config: DecoderConfig, **options: Any):
-        c = config
-        plain = {k: v for k, v in options.items() if k != "rngs"}
-        self.attention_norm = RMSNorm(c.width, c.norm_eps, **plain)
-        self.attention = self.attention_kind(c, **options)
-        self.mlp_norm = RMSNorm(c.width, c.norm_eps, **plain)
-        self.mlp = GatedMLP(c.width, c.mlp_width, **options)
-
-    def project(self, x: Array, rope: tuple[Array, Array]) -> tuple[Array, ...]:
-        """Normed input to queries, keys and values."""
-        with jax.named_scope("attention_in"):
-            return self.attention.project(self.attention_norm(x), rope)
-
-    def finish(self, x: Array, mixed: Array) -> Array:
-        """Adds the attention's output, then the MLP's."""
-        with jax.named_scope("attention_out"):
-            x = x + self.attention.out(mixed)
-        with jax.named_scope("mlp"):
-            return x + self.mlp(self.mlp_norm(x))
 
 
 class Decoder(nnx.Module):
@@ -208,50 +163,6 @@ class Decoder(nnx.Module):
             rows.append(self.embed(jnp.asarray([prefix], jnp.int32)))
         (x, *_), parts = jax.lax.scan(layer, tuple(rows), stacked)
         return x, parts
-
-    @staticmethod
-    def init_cache(
-        config: DecoderConfig, B: int, G: int, L: int, T: int, *, dtype: Any
-    ) -> Any:
-        """Zeros; the prompt part is held once for the G samples of a group."""
-        K, M, D = config.layers, config.kv_heads, config.head_dim
-
-        def zeros(*shape: int) -> Array:
-            return jnp.zeros((K, B, M, *shape), dtype)
-
-        return {
-            "prompt": {"keys": zeros(D, L), "values": zeros(L, D)},
-            "completion": {"keys": zeros(G, D, T), "values": zeros(G, T, D)},
-            "length_B": jnp.zeros((B,), jnp.int32),
-        }
-
-    @staticmethod
-    def resize_cache(cache: Any, group_N: Array, sample_NH: Array, T: int) -> Any:
-        """The cache of some groups and samples, with room for T tokens.
-
-        Works on stacked layers and on layers apart: axes are counted from the end.
-        """
-
-        def groups(x: Array) -> Array:
-            return jnp.take(x, group_N, -4)  # of [B, M, D, L] and [B, M, L, D]
-
-        def rows(x: Array, axis: int) -> Array:  # of [B, M, G, D, T] and [.., T, D]
-            pick = sample_NH[:, None, :, None, None]
-            x = jnp.take_along_axis(jnp.take(x, group_N, -5), pick, -3)
-            pad = [(0, 0)] * x.ndim
-            pad[axis] = (0, T - x.shape[axis])
-            return jnp.pad(x, pad)
-
-        def both(part: Any) -> Any:
-            return {"keys": rows(part["keys"], -1), "values": rows(part["values"], -2)}
-
-        completion = cache["completion"]
-        apart = isinstance(completion, list)
-        return {
-            "prompt": jax.tree.map(groups, cache["prompt"]),
-            "completion": [both(x) for x in completion] if apart else both(completion),
-            "length_B": cache["length_B"][group_N],
-        }
 
     def prefill(
         self,

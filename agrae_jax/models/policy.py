@@ -16,7 +16,7 @@ from flax import nnx
 from jax import Array
 
 from agrae_jax.errors import UserError
-from agrae_jax.models.decoder import split_cache
+from agrae_jax.models import cache as caches
 from agrae_jax.models.families import FAMILIES
 from agrae_jax.sharding import tree_path
 from agrae_jax.types import Params, Policy
@@ -78,10 +78,10 @@ def build(
             hidden, cache = module(params).prefill(
                 *arrays, prefix=prefix, rules=sample, attention_block=attention_block
             )
-            return hidden, split_cache(cache, sample)
+            return hidden, caches.split(cache, sample)
 
     def resize_cache(*arrays: Any) -> Any:
-        return split_cache(kind.module.resize_cache(*arrays), sample)
+        return caches.split(caches.resize(*arrays), sample)
 
     def decode_layout(params: Params, cache: Any) -> tuple[Params, Any]:
         if not unroll_decode:
@@ -109,7 +109,7 @@ def build(
 
     def init_cache(B: int, G: int, L: int, T: int) -> Any:
         whole = len(prefix) + L
-        return kind.module.init_cache(config, B, G, whole, T, dtype=options["dtype"])
+        return caches.init(config, B, G, whole, T, dtype=options["dtype"])
 
     return Policy(
         name=family,

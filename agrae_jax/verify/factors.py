@@ -2,6 +2,7 @@ r"""The grammar of factors: numbers, letters, functions, groups and their powers
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from agrae_jax.verify import functions, units
@@ -14,20 +15,20 @@ _NEGATED = {"": "-", "-": "", "+-": "-+", "-+": "+-"}
 MINUS_ONE = ("num", Fraction(-1))
 
 
-class Factors(Stream):
+class Factors(Stream, ABC):
     """Reads one factor; what it may contain is read by the subclasses."""
 
+    @abstractmethod
     def group(self, opened: str) -> Node:
         """What follows an opening bracket, to its closing one."""
-        raise NotImplementedError
 
+    @abstractmethod
     def matrix(self, environment: str) -> Node:
         r"""What follows \begin{environment}."""
-        raise NotImplementedError
 
+    @abstractmethod
     def product(self) -> Node:
         """Factors with or without a sign between them."""
-        raise NotImplementedError
 
     def sign(self) -> str:
         """Reads signs: "", "-", "+-" or "-+"."""

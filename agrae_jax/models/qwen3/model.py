@@ -7,7 +7,8 @@ from typing import Any
 from jax import Array
 
 from agrae_jax.models.attention import Attention
-from agrae_jax.models.decoder import Block, Decoder
+from agrae_jax.models.block import Block
+from agrae_jax.models.decoder import Decoder
 from agrae_jax.models.decoder_config import DecoderConfig
 from agrae_jax.models.layers import RMSNorm
 
