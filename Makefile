@@ -47,13 +47,14 @@ quickstart: $(VENV)/.stamp-model  ## train a real model with A-GRAE on this CPU
 	@if grep -qs '"finished": true' "$(WORKDIR)/status.json"; then \
 	  $(PY) -c "$$SAY_RUN" "$(WORKDIR)/config.json"; \
 	  cat "$(WORKDIR)/summary.txt" 2>/dev/null || ls "$(WORKDIR)/eval"; \
-	  if test -n "$$ARGS"; then \
+	  if test -n "$$ARGS" && test "$$ARGS" != "$$(cat "$(WORKDIR)/.args" 2>/dev/null)"; then \
 	    echo "error: $$ARGS was not used, since that run is finished. Use another" \
 	      "directory:  make quickstart WORKDIR=runs/other ARGS='$$ARGS'"; exit 2; fi; \
 	  echo "Run it again in another directory:  make quickstart WORKDIR=runs/again"; \
 	else \
 	  $(PY) -m agrae_jax.train \
-	    --config=configs/quickstart.py --workdir="$(WORKDIR)" $(ARGS); \
+	    --config=configs/quickstart.py --workdir="$(WORKDIR)" $(ARGS) \
+	    && printf '%s' "$$ARGS" > "$(WORKDIR)/.args"; \
 	fi
 
 test: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## the tests, without the long ones
