@@ -7,12 +7,14 @@ the environment, leaves only warnings and the closing tables.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
+import logging
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -93,6 +95,18 @@ class Console:
         """Prints a warning, also when quiet."""
         self._line(text if text.startswith("warning:") else f"warning: {text}")
 
+    @contextlib.contextmanager
+    def log_warnings(self) -> Iterator[None]:
+        """Within it, what the package's own logs warn of is said by `warn`."""
+        logger, handler = logging.getLogger("agrae_jax"), _Handler(self)
+        before, logger.propagate = logger.propagate, False
+        logger.addHandler(handler)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.propagate = before
+
     def training(self, steps: int, *, done: int = 0) -> Progress:
         """Progress over training steps, of which `done` were done before a resume."""
         return Progress(self, "step", steps, done)
@@ -149,6 +163,17 @@ class Console:
 
     def _flush(self) -> None:
         self.rich.file.flush()
+
+
+class _Handler(logging.Handler):
+    """Hands warnings of a log to a console."""
+
+    def __init__(self, console: Console):
+        super().__init__(logging.WARNING)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._console.warn(record.getMessage())
 
 
 class Progress:

@@ -49,7 +49,7 @@ class Evaluator:
         if shared:
             console.warn(
                 f"{len(shared)} of {len(problems)} test questions are training"
-                f" questions too: {shared[0].question[:60]}"
+                f" questions too: {' '.join(shared[0].question.split())[:60]}"
             )
         self._train = list(train[: config.eval.train_problems])
         self.data = fingerprint.of(self._test)

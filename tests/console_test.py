@@ -1,4 +1,5 @@
 import io
+import logging
 
 import pytest
 import rich.console
@@ -43,6 +44,18 @@ def test_step_report_text():
         "sampling 812 tok/s | learning 1040 tok/s"
     )
     assert StepReport().text() == ""
+
+
+def test_warnings_of_our_logs_are_said_while_it_listens():
+    console, buffer = _console(quiet=True)
+    log = logging.getLogger("agrae_jax.data.datasets")
+    with console.log_warnings():
+        log.warning("rows 1\n to 2 [left out]")
+        log.info("nothing")
+        logging.getLogger("other").warning("not ours")
+    log.warning("later")
+    assert buffer.getvalue() == "warning: rows 1\n to 2 [left out]\n"
+    assert logging.getLogger("agrae_jax").propagate
 
 
 def test_without_a_terminal_one_line_a_step_unwrapped():

@@ -50,5 +50,5 @@ def _repeated(values: list[str]) -> list[str]:
 
 
 def _some(values: list[Any]) -> str:
-    shown = ", ".join(str(value)[:60] for value in values[:5])
+    shown = ", ".join(" ".join(str(value).split())[:60] for value in values[:5])
     return shown + (", .." if len(values) > 5 else "")
