@@ -40,7 +40,8 @@ def convert(text: str | None, kind: type, field: str, *, optional: bool = False)
     if text is None:
         if kind is bool:
             return True
-        raise UserError(f"--{field} needs a value: --{field}=..")
+        flag = f"--{field.removeprefix('--')}"
+        raise UserError(f"{flag} needs a value: {flag}=..")
     if optional and text.lower() == "none":
         return None
     try:
