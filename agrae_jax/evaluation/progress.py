@@ -37,7 +37,11 @@ class Progress:
             ) from None
         except OSError as error:
             raise UserError(f"cannot write {path}: {error.strerror}") from error
-        self._read()
+        try:
+            self._read()
+        except (ValueError, LookupError, TypeError):
+            self._file.close()
+            raise UserError(f"{path} is damaged: remove it") from None
         self.resumed = bool(self._rows or self._done)
 
     def rows(self, wave: int, unit: int) -> list[Row] | None:
@@ -87,15 +91,11 @@ class Progress:
         while line := self._file.readline():
             if not line.endswith("\n"):
                 break
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                self._file.close()
-                raise UserError(f"{self._path} is damaged: remove it") from None
+            entry = json.loads(line)
             if "rows" in entry:
                 self._rows[entry["wave"], entry["unit"]] = entry["rows"]
             else:
-                self._done[entry["wave"]] = [tuple(pair) for pair in entry["done"]]
+                self._done[entry["wave"]] = [(r, votes) for r, votes in entry["done"]]
                 self._forget(entry["wave"])
             whole = self._file.tell()
         self._file.truncate(whole)

@@ -174,8 +174,11 @@ def test_two_processes_do_not_write_one_file(tmp_path):
     held.close()
 
 
-def test_a_damaged_progress_file_is_one_line(tmp_path):
-    (tmp_path / "p").write_text("no json\n")
+@pytest.mark.parametrize(
+    "line", [b"no json", b"[]", b"3", b'{"wave": 1}', b'{"rows": []}', b"\xff"]
+)
+def test_a_damaged_progress_file_is_one_line(tmp_path, line):
+    (tmp_path / "p").write_bytes(line + b"\n")
     with pytest.raises(Exception, match="p is damaged: remove it"):
         Progress(tmp_path / "p")
 
