@@ -113,6 +113,22 @@ def export(
     return files
 
 
+def export_first(config: Any, out: Path) -> list[str]:
+    """Writes the model that a run of `config` starts from, in its parameters' dtype."""
+    policy, fields = _policy(config)
+    model = build_model.build_model(config, build_model.build_mesh(config))
+    return export(
+        out,
+        policy,
+        model.params,
+        fields,
+        model.tokenizer,
+        source=_source_folder(config.model.path),
+        dtype=config.model.param_dtype,
+        file_bytes=4 << 30,
+    )
+
+
 def _policy(config: Any) -> tuple[Policy, dict[str, Any]]:
     """The run's policy and the fields of its `config.json`."""
     c = config.model
