@@ -7,7 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 
 from agrae_jax.checkpoint import Checkpoints
+from agrae_jax.checksums import BrokenCheckpoint
 from agrae_jax.console import Console
+from agrae_jax.errors import UserError
 from agrae_jax.evaluation.summary import metric
 from agrae_jax.run_directory import RunDirectory
 from agrae_jax.types import Params, TrainState
@@ -21,7 +23,13 @@ class Best:
         self._kept = Checkpoints(run.path / "best", keep=1, say=console.warn)
         self._step, self._value = self._kept.latest(), float("-inf")
         if self._step is not None:
-            meta = self._kept.meta(self._step)
+            try:
+                meta = self._kept.meta(self._step)
+            except BrokenCheckpoint as error:
+                raise UserError(
+                    f"{error}; remove {self._kept.directory / str(self._step)} to go on"
+                    " without the best model so far"
+                ) from error
             if meta["metric"] == name:
                 self._value = meta["value"]
 

@@ -27,7 +27,13 @@ from agrae_jax.types import Params, TrainState
 
 _TREES = ("params", "opt_state", "method_state")
 _UNFINISHED = "*.orbax-checkpoint-tmp*"
-_DISK_WORDS = ("No space left", "Read-only file system", "Permission denied", "quota")
+_DISK_WORDS = (
+    "No space left",
+    "Read-only file system",
+    "Permission denied",
+    "quota",
+    "File too large",
+)
 
 
 class Checkpoints:
@@ -204,10 +210,16 @@ class Checkpoints:
         except UserError:
             raise
         except (OSError, ValueError, KeyError, FileNotFoundError) as error:
+            if "RESOURCE_EXHAUSTED" in str(error):
+                raise  # the memory is short, the checkpoint is well
             first = str(error).strip().splitlines()[0] if str(error).strip() else ""
             raise BrokenCheckpoint(
                 f"checkpoint {root} cannot be read ({type(error).__name__}: {first})"
             ) from error
+        if restored["meta"]["step"] != step:
+            raise BrokenCheckpoint(
+                f"checkpoint {root} is that of step {restored['meta']['step']}"
+            )
         return {name: restored[name] for name in (*wanted, "meta")}
 
     def _set_aside(self, step: int) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from agrae_jax.errors import UserError
@@ -38,15 +39,10 @@ def write(root: Path, *, sums: bool) -> None:
 def verify(root: Path, items: Collection[str] | None = None) -> None:
     """Checks the files of some subdirectories (None = all) of `root`.
 
-    Raises BrokenCheckpoint, naming the file.
+    Raises BrokenCheckpoint, naming the file; and UserError where a file may not be
+    read, which is no damage and must not be passed over.
     """
-    try:
-        entries = json.loads((root / FILE).read_text())
-    except (OSError, ValueError) as error:
-        raise BrokenCheckpoint(
-            f"checkpoint file {root / FILE} is missing or unreadable"
-        ) from error
-    for name, (size, crc) in entries.items():
+    for name, (size, crc) in _entries(root / FILE).items():
         if items is not None and name.split("/")[0] not in items:
             continue
         path = root / name
@@ -63,9 +59,32 @@ def verify(root: Path, items: Collection[str] | None = None) -> None:
             )
 
 
+def _entries(path: Path) -> dict[str, tuple[int, int | None]]:
+    try:
+        with _readable(path):
+            found = json.loads(path.read_bytes())
+        return {name: (size, crc) for name, (size, crc) in found.items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise BrokenCheckpoint(f"checkpoint file {path} is damaged") from error
+
+
 def _crc32(path: Path) -> int:
     crc = 0
-    with path.open("rb") as file:
+    with _readable(path), path.open("rb") as file:
         while block := file.read(_CHUNK):
             crc = zlib.crc32(block, crc)
     return crc
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except PermissionError as error:
+        raise UserError(
+            f"cannot read checkpoint file {path}: {error.strerror}; mend the rights"
+        ) from error
+    except OSError as error:
+        raise BrokenCheckpoint(
+            f"checkpoint file {path} is missing or unreadable: {error.strerror}"
+        ) from error

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -207,6 +208,67 @@ def test_broken_checkpoint_names_the_file_and_falls_back(saved, harm):
     checkpoints.save(3, states[3], {})
     checkpoints.wait()
     assert checkpoints.restore_latest(_target(states[3]))[0] == 3
+
+
+@pytest.mark.slow
+def test_a_bit_flipped_in_any_file_falls_back_or_does_not_matter(saved, tmp_path):
+    checkpoints, states, _ = saved
+    root = checkpoints.directory
+    names = [p.relative_to(root) for p in (root / "3").rglob("*") if p.is_file()]
+    fell_back = 0
+    for number, name in enumerate(sorted(names)):
+        copy = Path(shutil.copytree(root, tmp_path / str(number)))
+        data = bytearray((copy / name).read_bytes())
+        if not data:
+            continue
+        data[len(data) // 2] ^= 4
+        (copy / name).write_bytes(data)
+        said = []
+        with Checkpoints(copy, keep=2, say=said.append) as harmed:
+            step, state, _ = harmed.restore_latest(_target(states[3]))
+        _assert_bit_equal(state, states[step])
+        assert len(said) == int(step == 2)
+        fell_back += len(said)
+    assert len(names) > 30 and fell_back > 25
+
+
+def test_a_checkpoint_under_another_number_is_broken(saved):
+    checkpoints, states, lines = saved
+    (checkpoints.directory / "3").rename(checkpoints.directory / "9")
+    reader = Checkpoints(checkpoints.directory, keep=2, say=lines.append)
+    assert reader.restore_latest(_target(states[3]))[0] == 2
+    assert "checkpoints/9 is that of step 3; falling back" in lines[0]
+    reader.close()
+
+
+def test_what_is_no_damage_sets_no_checkpoint_aside(saved, monkeypatch):
+    """A file that may not be read, memory that runs out: the checkpoint is well."""
+    checkpoints, states, lines = saved
+
+    def forbidden(*_):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checksums.zlib, "crc32", forbidden)
+        with pytest.raises(UserError, match="cannot read .*/3/.*mend the rights"):
+            checkpoints.restore_latest(_target(states[3]))
+
+    def exhausted(*_, **__):
+        raise ValueError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints._manager, "restore", exhausted)
+        with pytest.raises(ValueError, match="RESOURCE_EXHAUSTED"):
+            checkpoints.restore_latest(_target(states[3]))
+    assert lines == [] and checkpoints.restore_latest(_target(states[3]))[0] == 3
+
+
+@pytest.mark.parametrize("text", ["[]", "3", '{"meta/metadata": 1}', "{"])
+def test_damaged_checksums_are_a_broken_checkpoint(saved, text):
+    checkpoints, states, _ = saved
+    (checkpoints.directory / "3" / checksums.FILE).write_text(text)
+    with pytest.raises(BrokenCheckpoint, match=f"{checksums.FILE} is damaged"):
+        checkpoints.restore(3, _target(states[3]))
 
 
 def test_checkpoint_without_checksums_is_broken(saved):
