@@ -7,15 +7,16 @@ will not fit and which buffer is to blame.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from agrae_jax import sharding
-from agrae_jax.build_model import Model
+from agrae_jax import plan_programs, sharding
+from agrae_jax.build_model import Model, build_model
 from agrae_jax.errors import MEMORY, UserError
 from agrae_jax.types import TrainState
 
@@ -68,26 +69,67 @@ class Estimate:
 
     def knob(self, phase: str = "") -> str:
         """What to turn: the knob of the biggest buffer (of a phase, where known)."""
-        chosen = {"sample": self.sampling, "learn": self.learning}.get(phase)
-        sizes = chosen or {**self.held, **self.sampling, **self.learning}
+        phases = {"build": self.held, "sample": self.sampling, "learn": self.learning}
+        sizes = phases.get(phase) or {**self.held, **self.sampling, **self.learning}
         return _KNOBS[max(sizes, key=lambda name: sizes[name])]
 
     def explain(self, error: Exception, phase: str) -> None:
-        """Raises the one line for an allocation that failed in a phase of the step."""
-        if "RESOURCE_EXHAUSTED" not in str(error) and "Out of memory" not in str(error):
+        """Raises the one line for an allocation that failed in a phase of the step.
+
+        "build" is the time before the first step, "" that of an evaluation.
+        """
+        if not _ran_out(error):
             return
-        at = {"sample": "sampling", "learn": "the update"}.get(phase, "evaluation")
+        at = {
+            "build": "building or restoring the model",
+            "sample": "sampling",
+            "learn": "the update",
+        }.get(phase, "evaluation")
         raise UserError(
             f"out of memory in {at}; the biggest buffers of a device, in GiB, are about"
-            f" {', '.join(self._biggest(4))}. Turn {self.knob(phase or 'sample')};"
+            f" {', '.join(self._biggest(4, phase))}. Turn"
+            f" {self.knob(phase or 'sample')};"
             " what was saved is kept, and the same command resumes it",
             exit_code=MEMORY,
         ) from error
 
-    def _biggest(self, count: int) -> list[str]:
+    def _biggest(self, count: int, phase: str = "") -> list[str]:
         sizes = {**self.held, **self.sampling, **self.learning}
+        sizes = dict(self.held) if phase == "build" else sizes
         names = sorted(sizes, key=lambda name: -sizes[name])[:count]
         return [f"{name} {_gib(sizes[name])}" for name in names if sizes[name]]
+
+
+@contextlib.contextmanager
+def guarded(config: Any, mesh: jax.sharding.Mesh, phase: str = "build") -> Iterator:
+    """Explains an allocation that fails before a run has an estimate of its own.
+
+    It is made then, from shapes alone. `phase` "" is an evaluation without training.
+    """
+    try:
+        yield
+    except Exception as error:
+        if _ran_out(error):
+            _of_shapes(config, mesh, training=bool(phase)).explain(error, phase)
+        raise
+
+
+def _ran_out(error: Exception) -> bool:
+    if isinstance(error, UserError):
+        return False
+    told = "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error)
+    return told or isinstance(error, MemoryError)
+
+
+def _of_shapes(config: Any, mesh: jax.sharding.Mesh, *, training: bool) -> Estimate:
+    model = build_model(config, mesh, weights=False)
+    step = plan_programs.Step(config, model.policy, mesh)
+    prompt, reference = config.data.max_prompt_tokens, step.reference_bytes > 0
+    found = estimate(config, model, step.state, prompt=prompt, reference=reference)
+    if training:
+        return found
+    held = {"parameters": found.held["parameters"]}
+    return dataclasses.replace(found, held=held, learning={})
 
 
 def estimate(

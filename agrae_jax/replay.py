@@ -16,7 +16,7 @@ from typing import Any
 
 import jax
 
-from agrae_jax import build, compilation_cache, run_directory
+from agrae_jax import build, compilation_cache, memory, run_directory
 from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.config import Flag
@@ -48,6 +48,7 @@ def main(argv: list[str]) -> int:
     mesh = build.build_mesh(config)
     with (
         jax.set_mesh(mesh),
+        memory.guarded(config, mesh),
         Grader(config, run, record=False) as grader,
         Checkpoints(run.checkpoints, keep=None, say=console.warn) as checkpoints,
     ):

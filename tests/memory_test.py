@@ -35,6 +35,7 @@ def test_a_run_that_will_hardly_fit_is_warned_of_with_the_knob():
         ("sample", "in sampling; .* Turn rollout.wave"),
         ("learn", "in the update; .* Turn mesh.fsdp"),
         ("", "in evaluation; .* Turn rollout.wave .* or eval.prompts"),
+        ("build", "restoring the model; .* about optimizer 2.00, parameters 1.00. Tur"),
     ],
 )
 def test_a_failed_allocation_is_one_line_by_phase(phase, words):
