@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
 from agrae_jax import methods
-from agrae_jax.data import datasets
+from agrae_jax.data import arithmetic, datasets
 from agrae_jax.errors import UserError
 from agrae_jax.verify import verifiers
 
@@ -114,6 +115,7 @@ def validate(config: Any) -> None:
     _check_sizes(config)
     _check_examples(config.data.examples)
     _check_best(config)
+    _check_notice_url(config.checkpoint.notice_url)
     _check_verifier(config.verify)
     _check_method(config)
     _check_model(config.model)
@@ -212,8 +214,8 @@ def _check_method(config: Any) -> None:
 
 def _check_data(config: Any) -> None:
     for split in ("train", "test"):
-        name = config.data[split]
-        folder = config.data[f"{split}_kwargs"].get("folder", "")
+        name, kwargs = config.data[split], config.data[f"{split}_kwargs"]
+        folder = kwargs.get("folder", "")
         try:
             missing = datasets.missing_file(name, split, folder)
         except OSError as error:
@@ -222,6 +224,25 @@ def _check_data(config: Any) -> None:
             raise UserError(
                 f"config.data.{split}={name}: file {missing} does not exist"
             )
+        if name == "arithmetic":
+            try:
+                arithmetic.check_levels(kwargs.get("levels", arithmetic.DEFAULT_LEVELS))
+            except UserError as error:
+                raise UserError(f"config.data.{split}_kwargs.levels: {error}") from None
+
+
+def _check_notice_url(url: str) -> None:
+    try:
+        found = urllib.parse.urlsplit(url)
+        well = found.scheme in ("http", "https") and found.hostname
+        well = well and found.port != 0  # reading it raises where it is no number
+    except ValueError:
+        well = False
+    if url and not well:
+        raise UserError(
+            f"config.checkpoint.notice_url={url!r} must begin with http:// or https://"
+            " and name a host"
+        )
 
 
 def _check_model(model: Any) -> None:

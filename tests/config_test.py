@@ -168,18 +168,20 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
         ("--config.method.kwargs.ddof=8", "method.kwargs.ddof must be from 0 to 1"),
         ("--config.data.train_kwargs.seed=-1", "data.train_kwargs.seed must be from 0"),
         ("--config.data.train_kwargs.size=0", "data.train_kwargs.size must be from 1"),
-        ("--config.rollout.wave=3", "config.rollout.wave=3 does not divide rollout.p"),
-        ("--config.updates.mini_batches=3", "nearest that does is 2"),
-        (
-            "--config.updates.micro_batches=4",
-            "rollout.prompts / updates.mini_batches=2",
-        ),
         ("--config.rollout.samples=1", "config.rollout.samples must be >= 2, not 1"),
         ("--config.rollout.temperature=0", "config.rollout.temperature must be > 0"),
         ("--config.rollout.temperature=1e-320", "rollout.temperature must be > 0"),
         ("--config.rollout.segment=10101010101", "segment must be at most 2147483647"),
         ("--config.optim.learning_rate=1e300", "learning_rate must be at most 1e"),
-        ("--config.data.train_kwargs.levels=({'a': 1},)", "a dict within a list"),
+        ("--config.data.train_kwargs.levels=({'a': 1},)", "no level {'a': 1}"),
+        (
+            "--config.data.train_kwargs.levels=()",
+            "train_kwargs.levels: arithmetic needs at least one level of sum_to_9",
+        ),
+        ("--config.data.test_kwargs.levels=('sum',)", "test_kwargs.levels.*no level"),
+        ("--config.checkpoint.notice_url=zz", "notice_url='zz' must begin with http"),
+        ("--config.checkpoint.notice_url=http://", "must begin with .* name a host"),
+        ("--config.checkpoint.notice_url=http://h:x/", "notice_url='http://h:x/' mu"),
         (f"--config.model.path=/{'a' * 400}", "does not exist"),
         (f"--config.data.train=jsonl:/{'a' * 400}", "config.data.train: File name too"),
         ("--config.rollout.top_p=1.5", "config.rollout.top_p must be from 0 to 1"),
@@ -200,6 +202,22 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
 def test_a_bad_flag_is_one_line(flag, message):
     told = _refused(SMOKE, flag)
     assert re.search(message.replace("?", r"\?"), told), told
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("--config.rollout.wave=3", "config.rollout.wave=3 does not divide rollout.p"),
+        ("--config.updates.mini_batches=3", "nearest that does is 2"),
+        (
+            "--config.updates.micro_batches=4",
+            "rollout.prompts / updates.mini_batches=2",
+        ),
+        ("--config.rollout.prompts=5", "mini_batches=2 does not divide rollout.prompt"),
+    ],
+)
+def test_sizes_that_do_not_divide_are_one_line(flag, message):
+    assert message in _refused(SMOKE, flag)
 
 
 def test_bad_config_files_are_one_line(tmp_path):

@@ -181,13 +181,7 @@ def arithmetic(
     """
     if split not in ("train", "test"):
         raise UserError(f"arithmetic has the splits train and test, not {split!r}")
-    if not levels:
-        raise UserError("arithmetic needs at least one level")
-    for name in levels:
-        if name not in LEVELS:
-            raise UserError(
-                f"arithmetic has no level {name!r}; levels: {', '.join(LEVELS)}"
-            )
+    check_levels(levels)
     each = -(-size // len(levels))  # rounded up; cut below
     columns = [_draw(name, split, seed, each) for name in levels]
     rows = [column[i] for i in range(each) for column in columns][:size]
@@ -195,6 +189,17 @@ def arithmetic(
         Problem(id=i, question=question, answer=str(answer), level=level)
         for i, (level, question, answer) in enumerate(rows)
     ]
+
+
+def check_levels(levels: Sequence[str]) -> None:
+    """Raises `UserError` unless `levels` are some of those there are."""
+    if not levels:
+        raise UserError(f"arithmetic needs at least one level of {', '.join(LEVELS)}")
+    for name in levels:
+        if not isinstance(name, str) or name not in LEVELS:
+            raise UserError(
+                f"arithmetic has no level {name!r}; levels: {', '.join(LEVELS)}"
+            )
 
 
 def in_test(name: str, operands: Sequence[int]) -> bool:
