@@ -99,6 +99,7 @@ def _settle(run: RunDirectory, config: dict[str, Any]) -> None:
         old = run.config()
         changes = _differences(old, config)
         _refuse_changes(run, old, changes)
+        _check_status(run, old.get("steps"))
         if run.finished():
             if "steps" not in changes:
                 raise UserError(
@@ -120,6 +121,25 @@ def _settle(run: RunDirectory, config: dict[str, Any]) -> None:
     write_json(known, found)
     for directory in (run.rollouts, run.checkpoints, run.eval):
         directory.mkdir(exist_ok=True)
+
+
+def _check_status(run: RunDirectory, steps: Any) -> None:
+    """Refuses a status.json that this run, of so many steps, cannot have written."""
+    if type(steps) is not int:
+        raise UserError(
+            f"{run.path / 'config.json'} is damaged: it lacks the run's steps; put it"
+            " back, or give a new --workdir"
+        )
+    status = run.status()
+    step = status.get("step", 0)
+    possible = step == steps if status.get("finished") else 0 <= step <= steps
+    if not possible:
+        state = "finished at" if status.get("finished") else "saved"
+        raise UserError(
+            f"{run.path / 'status.json'} is damaged: it says {state} step {step}, of a"
+            f" run of {steps} steps (config.json); remove it, and the run goes on from"
+            " its newest checkpoint"
+        )
 
 
 def _version_note(name: str, before: Any, now: Any) -> str:

@@ -149,10 +149,17 @@ def resume(
         first, state = 0, job.state
     else:
         first, state, _ = restored
+        steps = run.config()["steps"]
+        if first > steps:
+            raise UserError(
+                f"{run.checkpoints / str(first)} is beyond the {steps} steps of this"
+                " run: it belongs to another one; move it away"
+            )
         for leaf in jax.tree.leaves(job.state):
             leaf.delete()  # or the run would hold two of everything
         if first < saved:
             say(f"the checkpoint of step {saved} is gone: going on from step {first}")
+            run.mark(step=first, finished=False)
     lacking = run.cut_back(first)
     if lacking:
         say(

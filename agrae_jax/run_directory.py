@@ -92,7 +92,12 @@ class RunDirectory:
     def data(self) -> dict[str, Any]:
         """Returns the fingerprints of the data that the run was started with, or {}."""
         path = self.path / "data.json"
-        return read_json(path) if path.exists() else {}
+        found = read_json(path) if path.exists() else {}
+        if not all(isinstance(entry, dict) for entry in found.values()):
+            raise UserError(
+                f"{path} is damaged: remove it, and what the data are now is believed"
+            )
+        return found
 
     def write_data(self, fingerprints: Mapping[str, Any]) -> None:
         """Writes data.json."""

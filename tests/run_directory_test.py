@@ -161,6 +161,17 @@ def test_a_changed_version_is_noted(tmp_path):
         ("status.json", '{"finished": "yes"}', r"status\.json is damaged: it must be"),
         ("status.json", '{"finished": true}', r"status\.json is damaged: it must be"),
         ("status.json", '{"fini', r"cannot read .*status\.json"),
+        (
+            "status.json",
+            '{"finished": false, "step": 1000000000}',
+            r"status\.json is damaged: it says saved step 1000000000, of a run of 10",
+        ),
+        (
+            "status.json",
+            '{"finished": true, "step": 9}',
+            "it says finished at step 9, of a run of 10 steps .*; remove it",
+        ),
+        ("status.json", '{"finished": false, "step": -1}', "saved step -1"),
         ("config.json", "3", r"config\.json is damaged"),
         ("config.json", '{"seed": {"a": 1}}', r"was started with "),
     ],
