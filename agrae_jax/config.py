@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import errno
 import json
 import os
 import sys
@@ -25,7 +26,7 @@ from ml_collections.config_dict import ConfigDict, FrozenConfigDict
 
 from agrae_jax import config_docs, config_file, config_rules, config_text, methods
 from agrae_jax.data import datasets
-from agrae_jax.errors import INTERRUPTED, PIPE_CLOSED, Preempted, UserError
+from agrae_jax.errors import CONFIG, INTERRUPTED, PIPE_CLOSED, Preempted, UserError
 from agrae_jax.verify import verifiers
 
 
@@ -77,6 +78,9 @@ class Parsed:
     notes: tuple[str, ...]
 
 
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+
+
 def main(run: Callable[[list[str]], int | None]) -> NoReturn:
     """Runs an entry point on the command line and exits with its code.
 
@@ -92,12 +96,21 @@ def main(run: Callable[[list[str]], int | None]) -> NoReturn:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        print(
+            f"error: cannot use {error.filename or 'a file'}: {error.strerror}; make"
+            " room or mend the rights, then run the same command again",
+            file=sys.stderr,
+        )
+        sys.exit(CONFIG)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
 def parse(

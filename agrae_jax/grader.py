@@ -103,17 +103,23 @@ class Grader:
         path = self._folder / DEADLINES
         if not path.exists():
             return []
-        text = path.read_text(encoding="ascii")
+        text = path.read_text(encoding="ascii", errors="replace")
         whole = text[: text.rfind("\n") + 1]  # a kill may have torn the last line
         if self._record and whole != text:
             os.truncate(path, len(whole))
-        rows = [json.loads(line) for line in whole.splitlines()]
-        return [
-            [row[name] for name in _HIT]
-            for row in rows
-            if row["deadline_s"] >= self._config.deadline_s
-            and row["verifier"] == self._verifier
-        ]
+        try:
+            rows = [json.loads(line) for line in whole.splitlines()]
+            return [
+                [row[name] for name in _HIT]
+                for row in rows
+                if row["deadline_s"] >= self._config.deadline_s
+                and row["verifier"] == self._verifier
+            ]
+        except (ValueError, LookupError, TypeError) as error:
+            raise UserError(
+                f"{path} is damaged ({type(error).__name__}): mend or remove it;"
+                " without it a verdict that hit the deadline may come out otherwise"
+            ) from error
 
     @property
     def _verifier(self) -> str:

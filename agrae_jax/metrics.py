@@ -89,8 +89,11 @@ def truncate_to(path: str | Path, step: int) -> int:
         return 0
     kept = [line for line, values in _lines(path) if values["step"] <= step]
     temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text("".join(kept), encoding="utf-8")
-    os.replace(temporary, path)
+    try:
+        temporary.write_text("".join(kept), encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
     return len(kept)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from agrae_jax.errors import UserError
 from agrae_jax.reports import page
 from agrae_jax.reports.gather import read_rollouts, read_run
+from agrae_jax.run_directory import write_text
 
 MOST = 4000  # completions shown; a page with more is slow to open
 
@@ -33,10 +34,7 @@ def write(
     runs = [read_run(path) for path in (workdir, *compare)]
     rollouts, left_out = read_rollouts(Path(workdir), most=most)
     target = Path(out) if out else Path(workdir) / "report.html"
-    try:
-        target.write_text(page.render(runs, rollouts, left_out), "utf-8")
-    except OSError as error:
-        raise UserError(f"--out={target} cannot be written: {error.strerror}") from None
+    write_text(target, page.render(runs, rollouts, left_out))
     return target
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from agrae_jax import build, compilation_cache, distributed, report
+from agrae_jax import build, compilation_cache, distributed, memory, report
 from agrae_jax import config as config_door
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.console import Console
@@ -58,8 +58,16 @@ def train(config: Any, workdir: str | Path) -> None:
         watchdog.progress()
         notice.check_together()
 
-    with notice, jax.set_mesh(mesh), checkpoints, grader, watchdog:
-        job = build_job(config, mesh, grader, say=console.warn, check=check)
+    with (
+        notice,
+        jax.set_mesh(mesh),
+        checkpoints,
+        grader,
+        watchdog,
+        console.log_warnings(),
+    ):
+        with memory.guarded(config, mesh):
+            job = build_job(config, mesh, grader, say=console.warn, check=check)
         train_set = job.stream.encoded
         say_prompt(console, run.path / "prompt.txt", job.model, train_set)
         evaluator = Evaluator(
@@ -73,7 +81,8 @@ def train(config: Any, workdir: str | Path) -> None:
         )
         check_alike(config, job)
         check_data(run, {"train": job.data, "test": evaluator.data})
-        done, state = resume(job, checkpoints, run, console.warn)
+        with memory.guarded(config, mesh):
+            done, state = resume(job, checkpoints, run, console.warn)
         if done:
             console.say(f"resumed at step {done} of {config.steps}")
         console.say(job.memory.text())
@@ -121,14 +130,14 @@ def train(config: Any, workdir: str | Path) -> None:
                 f"{asked} and saved at step {done} of {config.steps}: the same command"
                 " resumes it"
             ) from None
-        except jax.errors.JaxRuntimeError as error:
+        except (jax.errors.JaxRuntimeError, MemoryError) as error:
             job.memory.explain(error, timer.phase)  # raises where it was memory
             raise
         log.close()
         evaluator.print_comparison()
-        run.mark(step=config.steps, finished=True)
         if jax.process_index() == 0:
             console.say(f"the report is {report.write(run.path)}")
+        run.mark(step=config.steps, finished=True)  # last: a kill leaves all to resume
     console.say(
         f"done in {time.monotonic() - started:.0f} s; everything is in {run.path}"
     )

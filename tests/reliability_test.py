@@ -45,7 +45,11 @@ def run(workdir, *overrides):
 def rows(tmp_path_factory):
     """A data file, since a built-in generator cannot be edited or lost."""
     path = tmp_path_factory.mktemp("data") / "rows.jsonl"
-    lines = [{"question": f"{n}+1?", "answer": str(n + 1)} for n in range(8)]
+    hostile = {"level": "../../stray", "subject": "/stray"}
+    lines = [
+        {"id": f"../../stray{n}", "question": f"{n}+1?", "answer": str(n + 1)} | hostile
+        for n in range(8)
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -82,6 +86,31 @@ def test_every_checkpoint_broken_is_no_new_start(two_steps, rows, capsys):
         go_on(two_steps, rows)
     assert "falling back" in capsys.readouterr().out
     assert len(read_jsonl(two_steps / "metrics.jsonl")) == 2
+
+
+def test_no_text_of_a_row_becomes_a_path(finished, rows):
+    text = (finished / "rollouts" / "step_000001.jsonl").read_text()
+    assert '"level": "../../stray"' in text
+    assert [p.name for p in finished.parent.iterdir()] == ["run"]
+    names = [p.name for p in [*finished.rglob("*"), *rows.parent.parent.rglob("*")]]
+    assert len(names) > 20 and not [name for name in names if "stray" in name]
+
+
+def test_a_status_beyond_the_newest_checkpoint_is_mended(two_steps, rows, capsys):
+    shutil.rmtree(two_steps / "checkpoints" / "2")
+    go_on(two_steps, rows)
+    out = capsys.readouterr().out
+    assert "the checkpoint of step 2 is gone: going on from step 1" in out
+    assert RunDirectory(two_steps).status() == {"finished": True, "step": 3}
+    lines = read_jsonl(two_steps / "metrics.jsonl")
+    assert [line["step"] for line in lines] == [1, 2, 3]
+
+
+def test_a_checkpoint_beyond_the_run_is_refused(two_steps, rows, monkeypatch):
+    monkeypatch.setattr(RunDirectory, "config", lambda self: {"steps": 1})
+    monkeypatch.setattr(train, "claim_run", lambda path, _: RunDirectory(Path(path)))
+    with pytest.raises(UserError, match="checkpoints/2 is beyond the 1 steps"):
+        go_on(two_steps, rows)
 
 
 def test_metrics_cut_by_hand_are_said(two_steps, rows, capsys):
@@ -183,6 +212,29 @@ def test_out_of_memory_names_the_buffers_and_the_knob(tmp_path, monkeypatch, cap
     assert "activations 0.0" in told and "Turn updates.micro_batches" in told
     # The estimate is said before the first step, whatever happens then.
     assert "memory, a device: about 0.0" in capsys.readouterr().out
+
+
+def test_out_of_memory_while_the_model_is_built_is_one_line(tmp_path):
+    """A real one: no machine gives an array of 4 PiB."""
+    with pytest.raises(UserError) as caught:
+        run(tmp_path / "run", "--config.model.kwargs.hidden_size=16777216")
+    told = str(caught.value)
+    assert caught.value.exit_code == MEMORY
+    assert "building or restoring the model; the biggest buffers" in told
+    assert "optimizer 12583036.63, parameters 6291518.31. Turn mesh.fsdp" in told
+
+
+def test_out_of_memory_while_a_checkpoint_is_restored_is_one_line(
+    two_steps, rows, monkeypatch
+):
+    def exhausted(*_, **__):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory")
+
+    monkeypatch.setattr(Checkpoints, "restore", exhausted)
+    with pytest.raises(UserError, match="restoring the model; .* same command") as told:
+        go_on(two_steps, rows)
+    assert told.value.exit_code == MEMORY
+    assert sorted(p.name for p in (two_steps / "checkpoints").iterdir()) == ["1", "2"]
 
 
 def test_another_error_of_the_device_stays_what_it_is(tmp_path, monkeypatch):

@@ -59,9 +59,9 @@ def render(
 def _facts(run: Run) -> list[tuple[str, str]]:
     c = run.config
     done = len(run.metrics)
-    state = (
-        "finished" if run.status.get("finished") else f"{done} of {c['steps']} steps"
-    )
+    # The report of a run that ends is written before its status.
+    finished = run.status.get("finished") or done >= c["steps"]
+    state = "finished" if finished else f"{done} of {c['steps']} steps"
     seconds = [
         curves.last([line], f"time/{name}_s") or 0.0
         for line in run.metrics
