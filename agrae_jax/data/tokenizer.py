@@ -71,7 +71,7 @@ def from_folder(path: str | Path) -> Tokenizer:
         raise UserError(f"model folder {folder} has no tokenizer_config.json")
     try:
         hf: Any = transformers.AutoTokenizer.from_pretrained(
-            str(folder), local_files_only=True
+            str(folder), local_files_only=True, trust_remote_code=False
         )
         backend = hf.backend_tokenizer
     except Exception as error:  # transformers raises whatever its parsers raise
