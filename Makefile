@@ -73,7 +73,7 @@ test-parity: $(PARITY_VENV)/.stamp-parity  ## compare the models with transforme
 
 chaos: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## kill a run 24 times; it must end bit-equal
 	@echo "Killing a run $${AGRAE_KILLS:-24} times (3-10 minutes)"
-	@$(PY) -m pytest -q -m chaos tests/chaos_test.py $(ARGS)
+	@$(PY) -m pytest -q -m chaos tests/chaos_test.py tests/kill_moments_test.py $(ARGS)
 
 lint: $(VENV)/.stamp-dev  ## ruff (rules and format) and pyright
 	@echo "ruff check" && $(VENV)/bin/ruff check .

@@ -135,8 +135,9 @@ def _arrays(workdir):
 
 
 def _evaluation(workdir):
-    (path,) = workdir.glob("eval/*_step_*[0-9].json")
-    return without_times(json.loads(path.read_text()))
+    paths = sorted(workdir.glob("eval/*_step_*[0-9].json"))
+    assert paths
+    return {path.name: without_times(json.loads(path.read_text())) for path in paths}
 
 
 def _compare(whole, killed, steps):
