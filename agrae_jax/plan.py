@@ -40,9 +40,10 @@ FLAGS = {
     "model": Flag(str, "", "published model, as Qwen2.5-72B; default the config's"),
     "json": Flag(str, "", "file to write the ledger to as well"),
     "save": Flag(str, "", "folder to keep the compiled programs' text in"),
-    "programs": Flag(str, "", "compile only these, as prefill,decode; default all"),
+    "programs": Flag(str, "", "compile only these, as sample,update; default all"),
 }
 OPEN = "random:llama"  # stands for a model that the config leaves open
+SAMPLING = ("sample", "prefill", "decode")
 FULL = 0.9  # of a device's memory: what a plan may fill
 
 
@@ -146,8 +147,8 @@ def summarize(
         if line.error:
             continue
         # What a program is given counts in its arguments; sampling holds the training
-        # state beside them, and the cast copy is an argument of prefill and decode.
-        beside = held if line.program in ("prefill", "decode") else 0
+        # state beside them, and the cast copy is an argument of those that sample.
+        beside = held if line.program in SAMPLING else 0
         line.needs = beside + line.arguments + line.outputs + line.temporaries
     peak = max((line.needs for line in lines), default=0.0)
     failed = [line for line in lines if line.error]

@@ -93,7 +93,11 @@ class Step:
         return bytes_of(self.state.params) if self._reference() else 0
 
     def programs(self) -> Iterator[Program]:
-        """Cast, prefill, decode, prepare (scores and advantages), update."""
+        """Cast, sample, prepare (scores and advantages), update.
+
+        A wave is sampled by one program, or with `rollout.segment` by two, prefill and
+        decode: its cache is then an argument between them.
+        """
         s, c = self.sizes, self._policy.config
         tokens = s.L + s.G * s.T
         body, head = matrix_params(c)
@@ -110,8 +114,12 @@ class Step:
         scores = int(s.updates > 1 or "old_entropy" in self._method.needs)
         scores += bool(self._reference())
         yield Program("cast", 1, 1, 0.0, self._lower_cast)
-        yield Program("prefill", waves, 1, prefill, self._lower_prefill)
-        yield Program("decode", waves, s.T - 1, decode, self._lower_decode)
+        if self._config.rollout.segment:
+            yield Program("prefill", waves, 1, prefill, self._lower_prefill)
+            yield Program("decode", waves, s.T - 1, decode, self._lower_decode)
+        else:
+            both = prefill + decode
+            yield Program("sample", waves, s.T - 1, both, self._lower_sample)
         yield Program("score", 1, 1, scores * forward(s.B), self._lower_prepare)
         per_update = 3 * forward(s.B / self._spec.mini_batches)
         yield Program(
@@ -172,6 +180,13 @@ class Step:
 
         shardings = jax.tree.map(lambda x: x.sharding, wanted)
         return jax.jit(cast, out_shardings=shardings).lower(self.state.params)
+
+    def _lower_sample(self) -> Any:
+        sampler = sampling.make_sampler(**self._sampling(), out_shardings=self._rows)
+        seed = self._whole((), jnp.int32)
+        return sampler.lower(
+            self._decode_params(), self._prompts(self.sizes.wave), seed
+        )
 
     def _lower_prefill(self) -> Any:
         start = functools.partial(

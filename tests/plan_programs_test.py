@@ -29,8 +29,9 @@ SIZES = {
 
 @functools.cache
 def compiled(fsdp, tensor):
-    """(programs' outputs by name, train state) of a step on a mesh."""
+    """(programs' outputs by name, train state) of a step on a mesh, in segments."""
     flags = [f"--config.{name}={value}" for name, value in FLAGS.items()]
+    flags.append("--config.rollout.segment=256")
     parsed = config.parse(["--config=configs/smoke.py", *flags])
     policy = models.random("qwen2", SIZES, unroll_decode=False)
     mesh = sharding.make_mesh(fsdp, tensor)
@@ -80,6 +81,20 @@ def test_the_cache_and_the_moments_are_split_as_the_tables_say():
     ]
     assert len(moments) >= 2
     assert all(leaf.sharding == up.sharding for leaf in moments)
+
+
+def test_without_segments_a_wave_is_one_program():
+    parsed = config.parse(["--config=configs/smoke.py"])
+    policy = models.random("qwen2", {}, unroll_decode=False)
+    mesh = sharding.make_mesh(4, 2)
+    steps = plan_programs.Step(parsed.config, policy, mesh)
+    programs = {program.name: program for program in steps.programs()}
+    assert list(programs) == ["cast", "sample", "score", "update"]
+    # of 16 tokens the first is the prefill's
+    assert programs["sample"].dynamic_trips == 15
+    with jax.set_mesh(mesh):
+        lowered = programs["sample"].lower()
+    assert lowered.out_info.completion_BGT.shape == (4, 8, 16)
 
 
 def test_sizes_follow_the_config():

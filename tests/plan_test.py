@@ -152,7 +152,7 @@ def test_a_small_step_is_compiled_for_a_real_topology(tmp_path):
     ledger = json.loads(file.read_text())
     assert ledger["fits"] and ledger["devices"] == 16
     names = [program["program"] for program in ledger["programs"]]
-    assert names == ["cast", "prefill", "decode", "score", "update"]
+    assert names == ["cast", "sample", "score", "update"]
     assert all(p["flops"] > p["model_flops"] * 0.9 for p in ledger["programs"])
 
 
