@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from agrae_jax.console import Console
-from agrae_jax.errors import UserError
-from agrae_jax.evaluation.comparison import differences
+from agrae_jax.evaluation.comparison import differences, matched
+from agrae_jax.evaluation.others import Result
 from agrae_jax.run_directory import RunDirectory
-
-Result = Mapping[str, Any]
 
 
 def print_results(console: Console, results: Mapping[str, Sequence[Result]]) -> str:
@@ -79,52 +74,35 @@ def _one(console: Console, name: str, runs: Sequence[Result]) -> str:
     return text
 
 
-def find(other: str, name: str) -> list[Result]:
-    """The results of a data set in another run or --out folder, all its runs.
-
-    `other` may be a result file, too. Of several steps the last is taken. Raises
-    UserError if there is none.
-    """
-    path = Path(other)
-    if path.is_file():
-        return [_read(path)]
-    folders = [*sorted(path.glob("eval/step_*"), reverse=True), path / "eval"]
-    for folder in folders:
-        first = folder / f"{name}.json"
-        if first.is_file():
-            numbers = (f"{name}_run_{run}.json" for run in range(2, 10_000))
-            more = [folder / number for number in numbers]
-            there = [first]
-            for file in more:
-                if not file.is_file():
-                    break
-                there.append(file)
-            return [_read(file) for file in there]
-    raise UserError(
-        f"--compare={other} has no evaluation of {name}: evaluate it there first"
-    )
-
-
 def print_comparison(
     console: Console,
     directory: RunDirectory,
     name: str,
-    others: Sequence[Result],
-    found: Sequence[Result],
-    other: str,
+    there: Mapping[str, Sequence[Result]],
+    here: Mapping[str, Sequence[Result]],
 ) -> str:
-    """Prints found - others of pass@k and writes eval/<name>_difference.json."""
-    rows = differences(
-        [result["records"] for result in others],
-        [result["records"] for result in found],
+    """Prints here - there of pass@k and writes eval/<name>_difference.json.
+
+    Each side holds the evaluations of its runs, by the name of the run.
+    """
+    sides = (
+        [[result["records"] for result in results] for results in side.values()]
+        for side in (there, here)
     )
-    unit = "paired over questions: sign-flip test"
-    if any("p_runs" in row for row in rows.values()):
-        unit += "; paired over runs, the i-th with the i-th: t-test"
-    value = {"other": other, "unit": unit, "pass@k": rows}
+    rows = differences(*matched(*sides))
+    unit, pairs = "paired over questions: sign-flip test", ""
+    with_runs = bool(rows) and all("p_runs" in row for row in rows.values())
+    if with_runs:
+        what = "runs" if len(here) > 1 else "evaluations of different noise"
+        unit += f"; paired over {what}, the i-th with the i-th: t-test"
+        if len(here) > 1:
+            paired = zip(here, there, strict=True)
+            pairs = "pairs: " + ", ".join(map(" - ".join, paired)) + "\n"
+            console.say(pairs.strip())
+    other = ", ".join(there)
+    value = {"other": other, "runs": list(here), "unit": unit, "pass@k": rows}
     directory.write_evaluation(f"{name}_difference", value)
     columns = ["", "difference", "low", "high", "questions", "p", "p (Holm)"]
-    with_runs = bool(rows) and all("p_runs" in row for row in rows.values())
     columns += ["runs", "t", "p", "p (Holm)"] if with_runs else []
     cells = []
     for k, row in rows.items():
@@ -136,20 +114,10 @@ def print_comparison(
             line += [f"{row[p]:.4f}" for p in ("p_runs", "p_runs_holm")]
         cells.append(line)
     title = f"{name} minus that of {other}; points; {unit}"
-    return console.table(columns, cells, title=title)
+    return pairs + console.table(columns, cells, title=title)
 
 
 _ENDS = ("mean", "low", "high")
-
-
-def _read(path: Path) -> Result:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-        if not found["records"]:
-            raise ValueError("no records")
-        return found
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UserError(f"{path} is no evaluation: {error}") from None
 
 
 def _interval(value: Mapping[str, float]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from agrae_jax import (
     compilation_cache,
     eval_tables,
     evaluate_args,
+    memory,
     run_directory,
 )
 from agrae_jax import config as config_door
@@ -28,6 +29,7 @@ from agrae_jax.data import benchmarks
 from agrae_jax.data.batches import Encoded
 from agrae_jax.errors import UserError
 from agrae_jax.evaluate_args import Request
+from agrae_jax.evaluation import others
 from agrae_jax.grader import Grader
 from agrae_jax.reporting import say_prompt
 from agrae_jax.run_directory import RunDirectory
@@ -41,51 +43,75 @@ def main(argv: list[str]) -> int:
     compilation_cache.enable()
     first: Any = next(iter(request.configs.values()))
     directory, checkpoints, step = _source(request, console)
-    other = request.flags["compare"]
-    others = {n: eval_tables.find(other, n) for n in request.configs} if other else {}
+    flags = request.flags
+    beside = _Beside(flags, list(request.configs))
     mesh = build.build_mesh(first)
-    with jax.set_mesh(mesh), Grader(first, directory, record=False) as grader:
+    with (
+        jax.set_mesh(mesh),
+        memory.guarded(first, mesh, phase=""),
+        console.log_warnings(),
+        Grader(first, directory, record=False) as grader,
+    ):
         model = build.build_model(first, mesh, weights=checkpoints is None)
-        # Read now: a broken data set must not be found after the others were sampled.
-        sets = {
-            name: _encode(config, request.limit, model, console)
-            for name, config in request.configs.items()
-        }
+        # All is checked now: nothing must be found after others were sampled.
+        sets: dict[str, tuple[list[Encoded], list[SetEvaluator]]] = {}
+        for name, config in request.configs.items():
+            encoded = _encode(config, request.limit, model, console)
+            sets[name] = (
+                encoded,
+                [
+                    SetEvaluator(config, model, console, grader.grade, run=run)
+                    for run in range(1, flags["runs"] + 1)
+                ],
+            )
+            settings = sets[name][1][0].settings(config.data.test, encoded)
+            for text in beside.check(name, encoded, settings):
+                console.warn(text)
+            for run, evaluator in enumerate(sets[name][1], start=1):
+                evaluator.refuse_other(
+                    encoded,
+                    dataset=config.data.test,
+                    step=step,
+                    directory=directory,
+                    name=_name(name, step, run),
+                )
         params = model.params
         if checkpoints is not None:
             assert step is not None
             params, _ = checkpoints.restore_params(step, model.params)
         results: dict[str, list[dict[str, Any]]] = {}
-        for name, encoded in sets.items():
+        for name, (encoded, evaluators) in sets.items():
             config: Any = request.configs[name]
             c = config.eval
             console.say(
                 f"Evaluating {config.model.path if step is None else f'step {step}'} on"
                 f" {len(encoded)} problems of {config.data.test} x {c.samples} samples"
             )
-            _say_runs(console, config.data.test, request.flags)
-            path = _name(name, step)
-            (directory.eval / path).parent.mkdir(parents=True, exist_ok=True)
-            say_prompt(console, directory.eval / f"{path}.prompt.txt", model, encoded)
-            results[name] = []
-            for run in range(1, request.flags["runs"] + 1):
-                again = f"_run_{run}" if run > 1 else ""
-                evaluator = SetEvaluator(config, model, console, grader.grade, run=run)
-                results[name].append(
-                    evaluator.run(
-                        params,
-                        encoded,
-                        dataset=config.data.test,
-                        step=step,
-                        directory=directory,
-                        name=path + again,
-                    )
+            _say_runs(console, config.data.test, flags)
+            path = directory.eval / f"{_name(name, step)}.prompt.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            say_prompt(console, path, model, encoded)
+            results[name] = [
+                evaluator.run(
+                    params,
+                    encoded,
+                    dataset=config.data.test,
+                    step=step,
+                    directory=directory,
+                    name=_name(name, step, run),
                 )
+                for run, evaluator in enumerate(evaluators, start=1)
+            ]
     text = eval_tables.print_results(console, results)
     for name, found in results.items():
-        if other:
+        if flags["compare"]:
+            here = {str(directory.path): found, **beside.found["also", name]}
             text += eval_tables.print_comparison(
-                console, directory, _name(name, step), others[name], found, other
+                console,
+                directory,
+                _name(name, step),
+                there=beside.found["compare", name],
+                here=here,
             )
     where = (directory.eval / _name("", step)).absolute()
     run_directory.write_text(where / "table.txt", text)
@@ -117,9 +143,37 @@ def _source(
     return directory, checkpoints, step
 
 
-def _name(name: str, step: int | None) -> str:
-    """Where a result lies in eval/: those of two steps do not meet."""
-    return name if step is None else f"step_{step:06d}/{name}"
+class _Beside:
+    """Results of other runs, by ("compare" or "also", data set), then by run."""
+
+    def __init__(self, flags: dict[str, Any], names: list[str]):
+        self.found = {
+            (flag, name): {
+                place: others.find(f"--{flag}", place, name) for place in flags[flag]
+            }
+            for flag in ("compare", "also")
+            for name in names
+        }
+
+    def check(
+        self, name: str, encoded: list[Encoded], settings: dict[str, Any]
+    ) -> list[str]:
+        """Where they were made otherwise; raises UserError for other problems."""
+        asked = [(item.problem.id, item.problem.answer) for item in encoded]
+        told = []
+        for flag in ("compare", "also"):
+            for place, results in self.found[flag, name].items():
+                for result in results:
+                    differs = others.check_alike(place, result, asked, settings)
+                    if differs:
+                        told.append(f"{name} of {place} was made otherwise: {differs}")
+        return list(dict.fromkeys(told))
+
+
+def _name(name: str, step: int | None, run: int = 1) -> str:
+    """Where a result lies in eval/: those of two steps or runs do not meet."""
+    again = f"_run_{run}" if run > 1 else ""
+    return (name if step is None else f"step_{step:06d}/{name}") + again
 
 
 def _say_runs(console: Console, dataset: str, flags: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from agrae_jax import config_docs, config_text
 from agrae_jax.config import Flag
 from agrae_jax.data import benchmarks, datasets
 from agrae_jax.errors import UserError
+from agrae_jax.evaluation import others
 from agrae_jax.evaluator import dataset_slug
 
 # Short for a field of the config, which has the default.
@@ -39,10 +41,17 @@ FLAGS = {
         str, "", f"of named data sets; default ${benchmarks.FOLDER_VARIABLE}"
     ),
     "runs": Flag(int, 1, "evaluations with different noise"),
-    "compare": Flag(str, "", "another run, --out folder or result to compare with"),
+    "compare": Flag(
+        str, "", "runs, --out folders or results to compare with, with commas or again"
+    ),
+    "also": Flag(str, "", "further runs on this side of --compare, each with its i-th"),
     "name": Flag(str, "", "file name of the result; default the data set's"),
 }
 _FEW_AT_ONCE = 16  # problems sampled at a time where nothing says how many
+_MOST_RUNS = 1000  # a run's seed is an int32, 2^20 apart from the next
+# A file name, and none of those that the results of other calls have.
+_NAME = re.compile(r"\w[\w.+-]{0,99}")
+_TAKEN = re.compile(r"_step_\d|_run_\d+$|_difference$", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,10 +74,16 @@ def parse(argv: Sequence[str]) -> Request:
     given = config_text.split(argv)
     flags = {name: flag.default for name, flag in FLAGS.items()}
     named: list[str] = []
+    beside: dict[str, list[str]] = {"compare": [], "also": []}
     limit, words = 0, []
     for name, value in given:
+        if name in FLAGS and value is not None and not value.strip(", "):
+            raise UserError(f"--{name} is empty: give it a value, or leave it out")
         if name == "dataset":
-            named += [part for part in (value or "").split(",") if part]
+            text = config_text.convert(value, str, name)
+            named += [part.strip() for part in text.split(",") if part.strip()]
+        elif name in beside:
+            beside[name] += others.places(config_text.convert(value, str, name))
         elif name == "problems":
             limit = config_text.convert(value, int, "--problems")
         elif name in FLAGS:
@@ -79,21 +94,32 @@ def parse(argv: Sequence[str]) -> Request:
         else:
             words.append(f"--{name}" if value is None else f"--{name}={value}")
     names = {name for name, _ in given}
+    flags |= beside
     _check(flags, names, limit)
     if flags["model"]:
         words = [*_model_words(flags["model"], names), *words]
     if named:
         words = [word for word in words if not word.startswith("--config.data.test=")]
     configs: dict[str, Any] = {}
+    slugs = [dataset_slug(dataset) for dataset in named]
     for dataset in named or [""]:
         config, workdir = _config(dataset, words, flags)
         key = flags["name"] or dataset_slug(config.data.test)
+        if slugs.count(key) > 1:  # the papers' parquet files are all called test
+            key = _with_folder(config.data.test)
         if key in configs:
             raise UserError(
                 f"two data sets would write {key}.json: evaluate one a call"
             )
         configs[key] = config
     return Request(configs, limit, flags, None if flags["model"] else workdir)
+
+
+def _with_folder(name: str) -> str:
+    """A file name for a data set of the folder's name and its own."""
+    path = Path(name.partition(":")[2] or name)
+    found = f"{path.parent.name}_{dataset_slug(name)}"
+    return re.sub(r"[^\w.+-]", "_", found).lstrip("._")
 
 
 def _config(dataset: str, words: list[str], flags: dict[str, Any]) -> tuple[Any, Path]:
@@ -112,16 +138,19 @@ def _config(dataset: str, words: list[str], flags: dict[str, Any]) -> tuple[Any,
 
 
 def _check(flags: dict[str, Any], names: set[str], limit: int) -> None:
-    if "/" in flags["name"] or "_step_" in flags["name"]:
+    name, step = flags["name"], flags["step"]
+    if name and (not _NAME.fullmatch(name) or _TAKEN.search(name)):
         raise UserError(
-            f"--name={flags['name']} must be a plain file name, and not one of the"
-            " run's own (.._step_..)"
+            f"--name={name!r} must be a plain file name (letters, digits, . _ + -), and"
+            " none of our own (.._step_1, .._run_2, .._difference)"
         )
-    if limit < 0 or flags["runs"] < 1:
-        raise UserError("--problems must be >= 0 and --runs >= 1")
-    step = flags["step"]
-    if step not in ("", "best") and not step.isdigit():
+    if limit < 0:
+        raise UserError(f"--problems must be >= 0, not {limit}")
+    if not 1 <= flags["runs"] <= _MOST_RUNS:
+        raise UserError(f"--runs must be from 1 to {_MOST_RUNS}, not {flags['runs']}")
+    if step not in ("", "best") and not re.fullmatch("[0-9]{1,9}", step):
         raise UserError(f"--step={step} must be a number or best")
+    _check_beside(flags)
     if flags["model"] and not flags["out"]:
         raise UserError("--model needs --out=DIR, where its results go")
     if flags["model"] and names & {"workdir", "step"}:
@@ -130,6 +159,21 @@ def _check(flags: dict[str, Any], names: set[str], limit: int) -> None:
         raise UserError("--out goes with --model; the results of a run stay in it")
     if flags["protocol"] and "dataset" not in names:
         raise UserError("--protocol needs --dataset=NAME: it is that of a data set")
+
+
+def _check_beside(flags: dict[str, Any]) -> None:
+    compare, also = flags["compare"], flags["also"]
+    if also and not compare:
+        raise UserError("--also goes with --compare: it adds runs to this side of it")
+    for name in ("compare", "also"):
+        if len(set(flags[name])) < len(flags[name]):
+            raise UserError(f"--{name} names a run twice: {', '.join(flags[name])}")
+    here = 1 + len(also)
+    if 1 < len(compare) != here > 1:
+        raise UserError(
+            f"--compare names {len(compare)} runs and there are {here} on this side:"
+            " name as many with --also, or one alone on a side"
+        )
 
 
 def _model_words(model: str, names: set[str]) -> list[str]:

@@ -26,6 +26,9 @@ from agrae_jax.run_directory import RunDirectory
 
 # Verifiers that can say whether two answers are equal; others compare with a gold only.
 _COMPARE = ("math", "gsm8k", "choice", "geo3k")
+# What every result has and its readers count on.
+_KEYS = ("step", "problems", "samples", "maj@k", "avg@n", "greedy", "by_level")
+_KEYS += ("by_subject", "truncated", "mean_entropy", "mean_tokens", "settings")
 
 
 class SetEvaluator:
@@ -57,7 +60,7 @@ class SetEvaluator:
     def settings(self, dataset: str, encoded: Sequence[Encoded]) -> dict[str, Any]:
         """All that decides what is measured; results that differ in it never mix."""
         c, data = self._config.eval, self._config.data
-        return {
+        found = {
             "dataset": dataset,
             "data": fingerprint.of(encoded),
             "model": self._config.model.path,
@@ -75,6 +78,22 @@ class SetEvaluator:
             "verifier": self._config.verify.verifier,
             "verifier_kwargs": dict(self._config.verify.kwargs),
         }
+        return json.loads(json.dumps(found))  # as a result on disk has them
+
+    def refuse_other(
+        self,
+        encoded: Sequence[Encoded],
+        *,
+        dataset: str,
+        step: int | None,
+        directory: RunDirectory,
+        name: str,
+    ) -> None:
+        """Raises UserError if a result of other settings has this name."""
+        there = read_result(directory, name, lambda _: None)
+        if there is not None:
+            settings = self.settings(dataset, encoded)
+            refuse_other(directory, name, there, settings | {"step": step})
 
     def run(
         self,
@@ -91,7 +110,7 @@ class SetEvaluator:
         A result of the same settings that is there already is read. Raises UserError
         where one of other settings is.
         """
-        settings = json.loads(json.dumps(self.settings(dataset, encoded)))
+        settings = self.settings(dataset, encoded)
         there = read_result(directory, name, self._console.warn)
         if there is not None:
             refuse_other(directory, name, there, settings | {"step": step})
@@ -106,9 +125,8 @@ class SetEvaluator:
         if progress.resumed:
             self._console.say(f"evaluation {name} goes on where it was ended")
         total = len(batches) * self._sampling.units
-        at = "" if step is None else f" at step {step}"
         try:
-            with self._console.evaluation(total, title=f"evaluation{at}") as shown:
+            with self._console.evaluation(total, title=name) as shown:
 
                 def on_unit() -> None:
                     self._check()
@@ -142,7 +160,7 @@ class SetEvaluator:
             progress.close()
             raise
         progress.remove()
-        self._console.say(_line(result))
+        self._console.say(_line(name, result))
         return result
 
     def _wave(self, problems: int) -> int:
@@ -172,10 +190,13 @@ def read_result(
         found = json.loads(path.read_text("utf-8"))
         if pass_table(found["records"]).keys() != found["pass@k"].keys():
             raise ValueError("pass@k does not fit the records")
+        lacking = [key for key in _KEYS if key not in found]
+        if lacking:
+            raise ValueError(f"it lacks {', '.join(lacking)}")
         return found
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         warn(f"{path} is damaged ({type(error).__name__}: {error}): it is not used")
         return None
 
@@ -199,13 +220,12 @@ def _progress_path(directory: RunDirectory, name: str, deciding: Any) -> Path:
     return directory.eval / f"{name}.{short}.progress"
 
 
-def _line(result: dict[str, Any]) -> str:
-    head = "" if result["step"] is None else f"step {result['step']}: "
+def _line(name: str, result: dict[str, Any]) -> str:
     first = result["pass@k"].get("1")
     if first is None:
-        return f"warning: {head}no completion could be graded"
+        return f"warning: {name}: no completion could be graded"
     return (
-        f"{head}pass@1 {100 * first['mean']:.1f} "
+        f"{name}: pass@1 {100 * first['mean']:.1f} "
         f"[{100 * first['low']:.1f}, {100 * first['high']:.1f}] on "
         f"{result['problems']} problems, entropy {result['mean_entropy']:.3f}, "
         f"{duration(result['time/seconds'])}"

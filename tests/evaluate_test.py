@@ -42,11 +42,24 @@ def pass_at_k(outcomes, k):
     return sum(hits) / len(hits)
 
 
+def vote(classes):
+    """What a vote among these gives the gold, class 0; a tie shares."""
+    counts = collections.Counter(c for c in classes if c >= 0)
+    most = max(counts.values(), default=0)
+    leaders = [c for c, count in counts.items() if count == most]
+    return (0 in leaders) / len(leaders) if leaders else 0.0
+
+
+def vote_at_k(classes, k):
+    found = [vote(s) for s in itertools.combinations(classes, k)]
+    return sum(found) / len(found)
+
+
 def test_the_cells_follow_from_the_samples(whole):
     """As an independent script reads them: a few lines and no code of ours."""
     result, out = whole
     assert result["problems"] == 6 and result["samples"] == 4
-    found = collections.defaultdict(list)
+    found, votes = collections.defaultdict(list), collections.defaultdict(list)
     greedy, tokens, entropy = [], 0, 0.0
     for row in rows(out):
         right = row["outcome"] == "correct"
@@ -54,11 +67,15 @@ def test_the_cells_follow_from_the_samples(whole):
             greedy.append(right)
             continue
         found[row["id"]].append(right)
+        votes[row["id"]].append(row["class"])
         tokens, entropy = tokens + row["tokens"], entropy + row["entropy_sum"]
     assert len(found) == 6 and all(len(v) == 4 for v in found.values())
     for k in (1, 2, 4):
         mean = sum(pass_at_k(v, k) for v in found.values()) / 6
         assert result["pass@k"][str(k)]["mean"] == pytest.approx(mean)
+        mean = sum(vote_at_k(v, k) for v in votes.values()) / 6
+        assert result["maj@k"][str(k)]["mean"] == pytest.approx(mean)
+    assert result["avg@n"]["mean"] == pytest.approx(sum(map(sum, found.values())) / 24)
     assert result["greedy"]["mean"] == pytest.approx(sum(greedy) / 6)
     assert result["mean_entropy"] == pytest.approx(entropy / tokens, rel=1e-5)
     assert 0 < result["mean_entropy"] < 5
@@ -115,6 +132,15 @@ def test_two_sets_in_one_call_and_a_comparison(whole, tmp_path, capsys):
     argv += ["--samples=2", "--config.eval.greedy=False", f"--out={out}"]
     with pytest.raises(UserError, match="has no evaluation of mine"):
         evaluate.main([*argv, f"--dataset={sets[0]}", f"--compare={other}"])
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text('{"records": [{"id": 0, "valid": 2, "correct": 3}]}')
+    for place, message in (
+        (damaged, "damaged.json is no evaluation .ValueError: pass@k needs"),
+        (other / "eval/arithmetic.json", "1 problems, not 6, here"),
+    ):
+        with pytest.raises(UserError, match=message):  # before anything is sampled
+            evaluate.main([*argv, f"--dataset={sets[0]}", f"--compare={place}"])
+    assert not (out / "eval/mine.json").exists()
     assert evaluate.main([*argv, f"--dataset={','.join(sets)}"]) == 0
     mine, yours = (json.loads((out / f"eval/{n}.json").read_text()) for n in NAMES)
     assert mine["by_level"].keys() == {"easy"}
@@ -135,7 +161,32 @@ def test_two_sets_in_one_call_and_a_comparison(whole, tmp_path, capsys):
         (["--workdir=x", "--step=last"], "must be a number or best"),
         (["--workdir=x", "--protocol=a_grae"], "--protocol needs --dataset"),
         (["--workdir=x", "--samples=many"], "--samples takes a value of type int"),
-        (["--workdir=x", "--name=a/b"], "must be a plain file name"),
+        *(
+            (["--workdir=x", f"--name={name}"], "must be a plain file name")
+            for name in ("a/b", "..", ".", "a\\b", "x" * 200, "a b", "a\n", "-x")
+        ),
+        *(
+            (["--workdir=x", f"--name={name}"], "none of our own")
+            for name in ("a_step_3", "a_run_2", "a_difference")
+        ),
+        *(
+            (["--workdir=x", f"--{name}="], f"--{name} is empty")
+            for name in ("name", "dataset", "compare", "step", "model", "also")
+        ),
+        (["--workdir=x", "--dataset=,"], "--dataset is empty"),
+        (["--workdir=x", "--step=\u00b2"], "must be a number or best"),
+        (["--workdir=x", "--step=\u0663"], "must be a number or best"),
+        (["--workdir=x", f"--step={'9' * 40}"], "must be a number or best"),
+        (["--workdir=x", "--runs=1000000000"], "--runs must be from 1 to 1000"),
+        (["--workdir=x", "--runs=0"], "--runs must be from 1 to 1000, not 0"),
+        (["--workdir=x", "--problems"], "^--problems needs a value: --problems=..$"),
+        (["--workdir=x", "--problems=-1"], "--problems must be >= 0, not -1"),
+        (["--workdir=x", "--also=a"], "--also goes with --compare"),
+        (["--workdir=x", "--compare=a,b,a"], "--compare names a run twice: a, b, a"),
+        (
+            ["--workdir=x", "--compare=a,b,c", "--also=d"],
+            "--compare names 3 runs and there are 2 on this side",
+        ),
         (
             ["--model=random:llama", "--out=x", "--dataset=gsm8k", "--protocol=a_grae"],
             "a_grae has no protocol for gsm8k",
@@ -150,6 +201,20 @@ def test_a_wrong_command_is_one_line(argv, message):
     with pytest.raises(UserError, match=message) as info:
         evaluate_args.parse(argv)
     assert "\n" not in str(info.value)
+
+
+def test_data_sets_of_one_file_name_are_told_apart_by_their_folders(tmp_path):
+    names = []
+    for folder in ("math", "aime2025"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "test.jsonl").write_text("{}")
+        names.append(f"jsonl:{tmp_path}/{folder}/test.jsonl")
+    argv = ["--model=random:llama", "--out=x"]
+    request = evaluate_args.parse([*argv, f"--dataset={','.join(names)}"])
+    assert list(request.configs) == ["math_test", "aime2025_test"]
+    assert list(evaluate_args.parse([*argv, f"--dataset={names[0]}"]).configs) == [
+        "test"
+    ]
 
 
 def test_a_protocol_sets_the_profile_and_flags_go_before_it(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agrae_jax.errors import UserError
+from agrae_jax.evaluation.others import pooled, questions
 from agrae_jax.evaluation.summary import Record, pass_table
 from agrae_jax.rl.intervals import bootstrap_difference, holm, paired_t, sign_flip
 
@@ -22,10 +23,9 @@ def differences(
     over runs, the i-th with the i-th. `.._holm` are adjusted for the number of k.
     Raises UserError where the problems differ.
     """
-    ids = [[(r["id"], r.get("gold", "")) for r in records] for records in before]
-    for records in after:
-        if [(r["id"], r.get("gold", "")) for r in records] != ids[0]:
-            raise UserError("the two evaluations do not hold the same problems")
+    first = questions(before[0])
+    if any(questions(records) != first for records in [*before, *after]):
+        raise UserError("the two evaluations do not hold the same problems")
     old, new = ([_table(records) for records in runs] for runs in (before, after))
     ks = [k for k in old[0] if all(k in table for table in [*old, *new])]
     out: dict[str, dict[str, Any]] = {}
@@ -46,6 +46,21 @@ def differences(
             for row, p in zip(out.values(), adjusted, strict=True):
                 row[f"{name}_holm"] = p
     return out
+
+
+def matched(
+    there: Sequence[Sequence[Sequence[Record]]],
+    here: Sequence[Sequence[Sequence[Record]]],
+) -> tuple[list[list[Record]], list[list[Record]]]:
+    """What is paired over runs, the i-th with the i-th: (before, after).
+
+    A side is a list of runs, a run a list of evaluations that differ in their noise.
+    One run a side: its evaluations are the pairs. More: runs are, and the evaluations
+    of a run are pooled, for they share all that training drew.
+    """
+    if len(there) == len(here) == 1:
+        return [list(r) for r in there[0]], [list(r) for r in here[0]]
+    return [pooled(run) for run in there], [pooled(run) for run in here]
 
 
 def compare(

@@ -3,7 +3,7 @@
 import pytest
 
 from agrae_jax.errors import UserError
-from agrae_jax.evaluation.comparison import compare, differences
+from agrae_jax.evaluation.comparison import compare, differences, matched
 
 
 def records(counts, n=4, valid=None):
@@ -33,6 +33,22 @@ def test_over_runs():
     assert first["t"] == pytest.approx(14.696938, abs=1e-5)
     assert first["p_runs"] == pytest.approx(6.833e-4, abs=1e-6)
     assert (first["runs"], first["df"]) == (4, 3)
+
+
+def test_one_run_a_side_pairs_its_evaluations_and_several_pair_themselves():
+    one, two, three = records([1, 2]), records([3, 2]), records([0, 4])
+    before, after = matched([[one, two]], [[two, three]])
+    assert before == [one, two] and after == [two, three]
+    before, after = matched([[one, two], [three]], [[two], [one]])
+    assert [r["correct"] for r in before[0]] == [4, 4]
+    assert [r["valid"] for r in before[0]] == [8, 8]
+    first = differences(before, after)["1"]
+    # Runs: (.625 - .5) and (.375 - .5), so t = 0; questions: 0 and 0.
+    assert (first["runs"], first["df"]) == (2, 1)
+    assert first["t"] == pytest.approx(0, abs=1e-12)
+    assert first["mean"] == pytest.approx(0, abs=1e-12)
+    alone = differences(*matched([[one], [three]], [[two]]))["1"]
+    assert "p_runs" not in alone and alone["mean"] == pytest.approx(0.1875)
 
 
 def test_a_question_with_nothing_gradable_leaves_the_pairs():
