@@ -25,6 +25,7 @@ def get_config():
     c.steps = 140  # 7 a pass over 7,500 problems, 20 passes
 
     c.model.dtype = "bfloat16"
+    c.mesh.tensor = 4  # decoding holds all weights over these devices
     c.data.train = "math"
     c.data.test = "math"
     c.data.template = "qwen"
@@ -50,7 +51,7 @@ def get_config():
 
     c.updates.mini_batches = 4
     c.updates.epochs = 1
-    c.updates.micro_batches = 4
+    c.updates.micro_batches = 16  # 16 groups at a time
     c.updates.logprob_chunk = 1024
 
     c.eval.every = 7

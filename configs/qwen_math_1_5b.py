@@ -22,6 +22,7 @@ def get_config():
     c = qwen7b.get_config()
     c.steps = 58  # one pass over 7,500 problems
     c.method.name = "asym_grpo"
+    c.mesh.tensor = 2  # the model has two key heads
     c.data.test = "math500"
     c.rollout.prompts = 128
     c.rollout.wave = 0
