@@ -1,8 +1,9 @@
 """Loss and gradient of a fixed rollout do not depend on how it is laid out.
 
-Micro-batches 1, 2, 4 and one device against eight are in step_test.py, sampling against
-waves, meshes and companions in rollout_test.py and sharding_test.py. There is no
-packing: a row holds one group.
+Micro-batches 1, 2, 4, one device against eight and the counts of compiles are in
+step_test.py, every mesh in sharding_test.py, sampling against waves, companions and
+segments in rollout_test.py and segments_test.py. There is no packing: a row holds one
+group.
 """
 
 import dataclasses
@@ -12,7 +13,13 @@ import jax
 import numpy as np
 import pytest
 
-from tests.step_test import WIDE, assert_same_gradient, fixed_rollout, gradient_of
+from tests.step_test import (
+    WIDE,
+    assert_same_gradient,
+    fixed_rollout,
+    gradient_of,
+    world,
+)
 
 VOCAB = 112  # of the tiny tokenizer
 BOUND = 1e-5  # of the norm: float32 sums in another order, at width 576
@@ -71,6 +78,27 @@ def test_the_order_of_rows_does_not_matter(axis):
 @pytest.mark.parametrize("chunk", [7, pytest.param(4096, marks=pytest.mark.slow)])
 def test_the_chunk_of_logits_does_not_matter(chunk):
     assert_same(gradient_of(1, 2, *WIDE, f"--config.updates.logprob_chunk={chunk}"))
+
+
+@pytest.mark.slow  # eight devices decode slowly on two cores
+def test_samples_do_not_depend_on_the_mesh():
+    """One device, and four by two: the same tokens, to the last."""
+    sizes = ("--config.rollout.prompts=8", "--config.updates.mini_batches=1")
+    sizes += ("--config.updates.micro_batches=1",)
+
+    def sampled(devices, *overrides):
+        _, mesh, model, _, _, stream, state, fns = world(
+            *sizes, *overrides, devices=devices
+        )
+        with jax.set_mesh(mesh):
+            rollout = fns.sample(state.params, stream.batch(0).prompts)
+        assert len(rollout.length_BG.sharding.device_set) == mesh.size
+        return jax.device_get(rollout)
+
+    one, eight = sampled(1), sampled(4, "--config.mesh.tensor=2")
+    assert len(np.unique(one.completion_BGT)) > 20
+    for name in ("completion_BGT", "length_BG", "stop_BG"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(eight, name))
 
 
 @pytest.mark.slow  # tests/sharding_test.py holds every mesh to one device, quickly
