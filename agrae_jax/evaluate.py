@@ -30,6 +30,7 @@ from agrae_jax.data.batches import Encoded
 from agrae_jax.errors import UserError
 from agrae_jax.evaluate_args import Request
 from agrae_jax.evaluation import others
+from agrae_jax.evaluator import dataset_slug
 from agrae_jax.grader import Grader
 from agrae_jax.reporting import say_prompt
 from agrae_jax.run_directory import RunDirectory
@@ -44,7 +45,7 @@ def main(argv: list[str]) -> int:
     first: Any = next(iter(request.configs.values()))
     directory, checkpoints, step = _source(request, console)
     flags = request.flags
-    beside = _Beside(flags, list(request.configs))
+    beside = _Beside(request)
     mesh = build.build_mesh(first)
     with (
         jax.set_mesh(mesh),
@@ -146,14 +147,14 @@ def _source(
 class _Beside:
     """Results of other runs, by ("compare" or "also", data set), then by run."""
 
-    def __init__(self, flags: dict[str, Any], names: list[str]):
-        self.found = {
-            (flag, name): {
-                place: others.find(f"--{flag}", place, name) for place in flags[flag]
-            }
-            for flag in ("compare", "also")
-            for name in names
-        }
+    def __init__(self, request: Request):
+        self._places = {name: request.flags[name] for name in ("compare", "also")}
+        self.found: dict[tuple[str, str], dict[str, list[others.Result]]] = {}
+        for name, config in request.configs.items():
+            known = list(dict.fromkeys([name, dataset_slug(config.data.test)]))
+            for flag, places in self._places.items():
+                found = {p: others.find(f"--{flag}", p, known) for p in places}
+                self.found[flag, name] = found
 
     def check(
         self, name: str, encoded: list[Encoded], settings: dict[str, Any]
@@ -161,7 +162,7 @@ class _Beside:
         """Where they were made otherwise; raises UserError for other problems."""
         asked = [(item.problem.id, item.problem.answer) for item in encoded]
         told = []
-        for flag in ("compare", "also"):
+        for flag in self._places:
             for place, results in self.found[flag, name].items():
                 for result in results:
                     differs = others.check_alike(place, result, asked, settings)

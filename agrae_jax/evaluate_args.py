@@ -112,7 +112,10 @@ def parse(argv: Sequence[str]) -> Request:
                 f"two data sets would write {key}.json: evaluate one a call"
             )
         configs[key] = config
-    return Request(configs, limit, flags, None if flags["model"] else workdir)
+    request = Request(configs, limit, flags, None if flags["model"] else workdir)
+    if str(request.place) in flags["also"]:
+        raise UserError(f"--also={request.place} is what is evaluated: name others")
+    return request
 
 
 def _with_folder(name: str) -> str:

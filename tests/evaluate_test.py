@@ -146,10 +146,14 @@ def test_two_sets_in_one_call_and_a_comparison(whole, tmp_path, capsys):
     assert mine["by_level"].keys() == {"easy"}
     assert mine["by_subject"].keys() == {"sums"}
     assert mine["records"] == yours["records"] and mine["greedy"] is None
-    run(other, "--samples=4", f"--compare={other}")
-    assert "paired over questions: sign-flip test" in capsys.readouterr().out
+    file = f"{other}/eval/arithmetic.json"
+    run(other, "--samples=4", f"--compare={other},{file}", f"--also={file}")
+    told = capsys.readouterr().out
+    assert f"pairs: {other} - {other}, {file} - {file}" in told
+    assert "paired over questions: sign-flip test; paired over runs, the i-th" in told
     difference = json.loads((other / "eval/arithmetic_difference.json").read_text())
-    assert difference["pass@k"]["1"]["p_questions"] == 1.0
+    first = difference["pass@k"]["1"]
+    assert (first["p_questions"], first["runs"], first["t"]) == (1.0, 2, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +190,10 @@ def test_two_sets_in_one_call_and_a_comparison(whole, tmp_path, capsys):
         (
             ["--workdir=x", "--compare=a,b,c", "--also=d"],
             "--compare names 3 runs and there are 2 on this side",
+        ),
+        (
+            ["--model=random:llama", "--out=x", "--compare=y,z", "--also=x"],
+            "--also=x is what is evaluated",
         ),
         (
             ["--model=random:llama", "--out=x", "--dataset=gsm8k", "--protocol=a_grae"],

@@ -28,29 +28,24 @@ def places(text: str) -> list[str]:
     return [text] if whole else [part for part in parts if part]
 
 
-def find(flag: str, place: str, name: str) -> list[Result]:
+def find(flag: str, place: str, names: Sequence[str]) -> list[Result]:
     """The results of a data set in a run or --out folder, all its runs.
 
-    `place` may be a result file, too. Of several steps the last is taken; what a run
-    evaluated while it trained counts where `evaluate` was not called. Raises UserError,
-    which names `flag`, where there is none or one is damaged.
+    `place` may be a result file, too. Of several `names` the first that is there is
+    taken, of several steps the last; what a run evaluated while it trained counts where
+    `evaluate` was not called. Raises UserError, which names `flag`, where there is none
+    or one is damaged.
     """
-    path = Path(place)
     try:
-        if path.is_file():
-            return [read(path)]
-        steps = sorted((p for p in path.glob("eval/step_*")), key=_number, reverse=True)
-        for folder in [*steps, path / "eval"]:
-            if (folder / f"{name}.json").is_file():
-                return [read(file) for file in _runs(folder, name)]
-        trained = sorted(path.glob(f"eval/{name}_step_*.json"), key=_number)
-        if trained:
-            return [read(trained[-1])]
+        files = next(filter(None, (_files(Path(place), name) for name in names)), [])
     except (OSError, ValueError) as error:
         raise UserError(f"{flag}={place} cannot be read: {error}") from None
-    raise UserError(
-        f"{flag}={place} has no evaluation of {name}: evaluate it there first"
-    )
+    if not files:
+        raise UserError(
+            f"{flag}={place} has no evaluation of {' or '.join(names)}: evaluate it"
+            " there first"
+        )
+    return [read(file) for file in files]
 
 
 def read(path: Path) -> Result:
@@ -111,11 +106,17 @@ def pooled(runs: Sequence[Sequence[Record]]) -> list[Record]:
     ]
 
 
-def _runs(folder: Path, name: str) -> list[Path]:
-    found = [folder / f"{name}.json"]
-    while (more := folder / f"{name}_run_{len(found) + 1}.json").is_file():
-        found.append(more)
-    return found
+def _files(path: Path, name: str) -> list[Path]:
+    if path.is_file():
+        return [path]
+    steps = sorted(path.glob("eval/step_*"), key=_number, reverse=True)
+    for folder in [*steps, path / "eval"]:
+        found = [folder / f"{name}.json"]
+        while (more := folder / f"{name}_run_{len(found) + 1}.json").is_file():
+            found.append(more)
+        if found[0].is_file():
+            return found
+    return sorted(path.glob(f"eval/{name}_step_*.json"), key=_number)[-1:]
 
 
 def _number(path: Path) -> int:

@@ -18,19 +18,20 @@ def write(path, records=RECORDS, **more):
 def test_all_runs_of_the_last_step_are_found(tmp_path):
     write(tmp_path / "eval/x_step_000009.json", step=9)
     write(tmp_path / "eval/x_step_000010.json", step=10)
-    found = others.find("--compare", str(tmp_path), "x")
+    found = others.find("--compare", str(tmp_path), ["x"])
     assert [r["step"] for r in found] == [10]  # made in training
     write(tmp_path / "eval/x.json", step="alone")
-    assert others.find("--compare", str(tmp_path), "x")[0]["step"] == "alone"
+    assert others.find("--compare", str(tmp_path), ["x"])[0]["step"] == "alone"
     for step in (999_999, 1_000_000):
         for run in ("", "_run_2", "_run_4"):
             write(tmp_path / f"eval/step_{step}/x{run}.json", step=f"{step}{run}")
-    found = others.find("--compare", str(tmp_path), "x")
+    found = others.find("--compare", str(tmp_path), ["x"])
     assert [r["step"] for r in found] == ["1000000", "1000000_run_2"]
     file = tmp_path / "eval/x.json"
-    assert others.find("--compare", str(file), "y")[0]["step"] == "alone"
-    with pytest.raises(UserError, match=r"^--also=.* has no evaluation of y: evaluate"):
-        others.find("--also", str(tmp_path), "y")
+    assert others.find("--compare", str(file), ["y"])[0]["step"] == "alone"
+    with pytest.raises(UserError, match=r"^--also=.* has no evaluation of y or z: ev"):
+        others.find("--also", str(tmp_path), ["y", "z"])
+    assert others.find("--also", str(tmp_path), ["y", "x"]) == found
 
 
 @pytest.mark.parametrize(
@@ -54,14 +55,14 @@ def test_what_is_no_evaluation_is_one_line(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(UserError, match=r"x\.json is no evaluation \(") as info:
-        others.find("--compare", str(path), "x")
+        others.find("--compare", str(path), ["x"])
     assert "\n" not in str(info.value)
 
 
 def test_a_path_that_cannot_be_one():
     for place in ("x" * 5000, "a\0b"):
         with pytest.raises(UserError, match="^--compare="):
-            others.find("--compare", place, "x")
+            others.find("--compare", place, ["x"])
 
 
 def test_places(tmp_path):
