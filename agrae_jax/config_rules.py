@@ -55,7 +55,7 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "eval.every": (0, None),
     "eval.problems": (0, None),
     "eval.train_problems": (0, None),
-    "eval.samples": (1, None),
+    "eval.samples": (1, 2**20),
     "eval.chunk": (0, None),
     "eval.temperature": (0, None),
     "eval.top_k": (0, None),
@@ -221,9 +221,8 @@ def _check_data(config: Any) -> None:
         except OSError as error:
             raise UserError(f"config.data.{split}: {error.strerror}: {name}") from None
         if missing is not None:
-            raise UserError(
-                f"config.data.{split}={name}: file {missing} does not exist"
-            )
+            said = datasets.not_there(name, missing)
+            raise UserError(f"config.data.{split}={name}: file {said}")
         if name == "arithmetic":
             try:
                 arithmetic.check_levels(kwargs.get("levels", arithmetic.DEFAULT_LEVELS))

@@ -39,7 +39,7 @@ def load(name: str, *, split: str, **kwargs: Any) -> list[Problem]:
         raise UserError(f"data set {name} takes no {unknown[0]!r}; known: {known}")
     missing = missing_file(name, split, kwargs.get("folder", ""))
     if missing is not None:
-        raise UserError(f"data set {name}: {missing} does not exist")
+        raise UserError(f"data set {name}: {not_there(name, missing)}")
     problems = source(place, split, **kwargs)
     for note in checks.notes(name, problems):
         _log.warning(note)
@@ -66,6 +66,16 @@ def missing_file(name: str, split: str, folder: str = "") -> Path | None:
         return None if path.exists() else path
     is_path = source in (jsonl, parquet) or place.startswith(("/", "."))
     return Path(place) if is_path and not Path(place).exists() else None
+
+
+def not_there(name: str, missing: Path) -> str:
+    """What to say of a missing file, and of a benchmark's where it is looked for."""
+    if name not in benchmarks.BENCHMARKS:
+        return f"{missing} does not exist"
+    return (
+        f"{missing} does not exist: set ${benchmarks.FOLDER_VARIABLE} to the folder"
+        " that has it (docs/datasets.md says where to get it)"
+    )
 
 
 def arithmetic(

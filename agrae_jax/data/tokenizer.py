@@ -59,6 +59,9 @@ class Tokenizer:
         return "" if token_id is None else self.backend.id_to_token(token_id) or ""
 
 
+_VOCABULARIES = ("tokenizer.json", "vocab.json", "tokenizer.model")
+
+
 def from_folder(path: str | Path) -> Tokenizer:
     """The fast tokenizer of a Hugging Face model folder, read without network.
 
@@ -69,6 +72,11 @@ def from_folder(path: str | Path) -> Tokenizer:
     folder = Path(path)
     if not (folder / "tokenizer_config.json").is_file():
         raise UserError(f"model folder {folder} has no tokenizer_config.json")
+    if not any((folder / name).is_file() for name in _VOCABULARIES):
+        raise UserError(
+            f"model folder {folder} has no tokenizer: copy the model's tokenizer.json"
+            " into it"
+        )
     try:
         hf: Any = transformers.AutoTokenizer.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False

@@ -36,7 +36,7 @@ def test_where_a_file_is_looked_for(tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(benchmarks.FOLDER_VARIABLE, raising=False)
     assert benchmarks.find("amc23", "test") == (Path("data/amc23.jsonl"), 40)
-    with pytest.raises(UserError, match="amc23: data/amc23.jsonl does not exist"):
+    with pytest.raises(UserError, match="amc23.jsonl does not exist: set .AGRAE_JAX"):
         datasets.load("amc23", split="test")
     monkeypatch.setenv(benchmarks.FOLDER_VARIABLE, str(tmp_path))
     (tmp_path / "amc23.jsonl").write_text('{"problem": "1+1?", "answer": "2"}\n')

@@ -216,6 +216,9 @@ def test_from_folder_refuses_in_one_line(tmp_path):
     with pytest.raises(UserError, match="has no tokenizer_config.json"):
         tk.from_folder(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text("{}")
+    with pytest.raises(UserError, match="has no tokenizer: copy .* tokenizer.json"):
+        tk.from_folder(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(UserError) as caught:
         tk.from_folder(tmp_path)
     assert "cannot be read" in str(caught.value) and "\n" not in str(caught.value)
