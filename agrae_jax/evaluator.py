@@ -114,11 +114,11 @@ class Evaluator:
                 f"{100 * after['by_level'][level]['1']:.1f}",
             )
             for level in before["by_level"]
-            if before["by_level"][level] and after["by_level"].get(level)
+            if level and before["by_level"][level] and after["by_level"].get(level)
         ]
-        summary += self._console.table(
-            ("level", "pass@1 before", "after"), level_rows, title="by level"
-        )
+        if level_rows:
+            columns = ("level", "pass@1 before", "after")
+            summary += self._console.table(columns, level_rows, title="by level")
         self._run.write_summary(summary)
         self._console.say(
             f"entropy {before['mean_entropy']:.3f} -> {after['mean_entropy']:.3f} nats"
