@@ -166,6 +166,11 @@ def resume(
             f"{run.metrics} lacks {_some(lacking)} of the {first} steps done (cut or"
             " edited?): they stay lacking; curves will have a gap"
         )
+    if gone := run.lacking_rollouts(first):
+        say(
+            f"{run.rollouts} lacks {_some(gone)} (deleted, or not kept then):"
+            " python -m agrae_jax.replay runs such a step again"
+        )
     return first, state
 
 

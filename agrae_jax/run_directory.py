@@ -44,6 +44,12 @@ class RunDirectory:
         self.notes: list[str] = []  # lines worth saying: what this launch changed
         self._lock = lock
 
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
     def config(self) -> dict[str, Any]:
         """Returns the resolved config that the run was started with."""
         return read_json(self.path / "config.json")
@@ -88,6 +94,12 @@ class RunDirectory:
             if ours and path.is_file() and (ours[2] or int(ours[1]) > step):
                 path.unlink()
         return [number for number in range(1, step + 1) if number not in lines]
+
+    def lacking_rollouts(self, step: int) -> list[int]:
+        """Steps up to `step` whose completions the config keeps and that are gone."""
+        every = self.config().get("log", {}).get("rollouts_every", 0)
+        kept = range(every, step + 1, every) if every else ()
+        return [number for number in kept if not self.rollout_path(number).exists()]
 
     def data(self) -> dict[str, Any]:
         """Returns the fingerprints of the data that the run was started with, or {}."""

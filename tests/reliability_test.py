@@ -113,11 +113,14 @@ def test_a_checkpoint_beyond_the_run_is_refused(two_steps, rows, monkeypatch):
         go_on(two_steps, rows)
 
 
-def test_metrics_cut_by_hand_are_said(two_steps, rows, capsys):
+def test_metrics_and_rollouts_deleted_by_hand_are_said(two_steps, rows, capsys):
     path = two_steps / "metrics.jsonl"
     path.write_text(path.read_text().splitlines(keepends=True)[1])
+    (two_steps / "rollouts" / "step_000002.jsonl").unlink()
     go_on(two_steps, rows)
-    assert "metrics.jsonl lacks steps 1 of the 2 steps done" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "metrics.jsonl lacks steps 1 of the 2 steps done" in out
+    assert "rollouts lacks steps 2 (deleted, or not kept then)" in out
     assert [line["step"] for line in read_jsonl(path)] == [2, 3]
 
 
