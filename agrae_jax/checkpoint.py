@@ -12,6 +12,7 @@ the target: any pytree works, and optax's named tuples come back as they were.
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,7 @@ class Checkpoints:
     ):
         import orbax.checkpoint as ocp  # here: a quarter of a second of imports
 
+        logging.getLogger("absl").addFilter(_not_of_orbax)
         self._ocp = ocp
         self._say = say
         self.directory = Path(directory).absolute()
@@ -239,6 +241,11 @@ class Checkpoints:
         # with several processes only names and sizes are kept.
         for root in self.directory.glob(_UNFINISHED):
             checksums.write(root, sums=jax.process_count() == 1)
+
+
+def _not_of_orbax(record: logging.LogRecord) -> bool:
+    """Orbax logs the traceback of every error that it raises as well: one is enough."""
+    return "orbax" not in record.pathname
 
 
 class _disk_errors:

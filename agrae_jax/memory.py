@@ -115,7 +115,8 @@ def guarded(config: Any, mesh: jax.sharding.Mesh, phase: str = "build") -> Itera
 
 
 def _ran_out(error: Exception) -> bool:
-    if isinstance(error, UserError):
+    # TensorStore calls a full disk an exhausted resource, too.
+    if isinstance(error, UserError) or "No space left" in str(error):
         return False
     told = "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error)
     return told or isinstance(error, MemoryError)

@@ -59,6 +59,7 @@ def train(config: Any, workdir: str | Path) -> None:
         notice.check_together()
 
     with (
+        run,
         notice,
         jax.set_mesh(mesh),
         checkpoints,

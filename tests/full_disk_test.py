@@ -86,7 +86,7 @@ WRITES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "owner", "write", "time"), WRITES)
 def test_a_full_disk_ends_the_run_and_room_resumes_it(
-    whole, disk, monkeypatch, name, owner, write, time
+    whole, disk, monkeypatch, capfd, name, owner, write, time
 ):
     workdir, calls, as_ever = disk / "run", [], getattr(owner, write)
 
@@ -103,6 +103,8 @@ def test_a_full_disk_ends_the_run_and_room_resumes_it(
     told = str(caught.value)
     assert caught.value.exit_code == CONFIG and "No space left" in told, told
     assert name in told, told
+    out = capfd.readouterr()
+    assert "Traceback" not in out.out + out.err
     for path in workdir.rglob("*.json"):
         json.loads(path.read_text())  # whole
     (disk / "ballast").unlink()

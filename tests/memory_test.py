@@ -43,6 +43,8 @@ def test_a_failed_allocation_is_one_line_by_phase(phase, words):
     with pytest.raises(UserError, match=words):
         made().explain(error, phase)
     assert made().explain(jax.errors.JaxRuntimeError("INTERNAL: x"), phase) is None
+    full = ValueError("RESOURCE_EXHAUSTED: Failed writing: No space left on device")
+    assert made().explain(full, phase) is None  # a disk, and TensorStore's word for it
 
 
 def test_parameters_and_optimizer_are_counted_as_they_are():
