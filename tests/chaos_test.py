@@ -23,7 +23,7 @@ from agrae_jax.metrics import read_jsonl, without_times
 ROOT = Path(__file__).resolve().parent.parent
 KILLS = int(os.environ.get("AGRAE_KILLS", "24"))
 MOMENTS = ("save", "grader", "line", "start")
-DEADLINE_S = 600  # of one life; nothing here takes a tenth of it
+DEADLINE_S = 3600  # of one life, on a machine that has much else to do
 
 
 def _start(folder, name, steps):
