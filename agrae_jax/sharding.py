@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax import Array
+from jax.experimental import mesh_utils
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from agrae_jax.errors import UserError
@@ -42,10 +44,20 @@ def make_mesh(
             f"mesh.fsdp x mesh.tensor = {fsdp} x {tensor} is not the number of"
             f" devices, {count}; set mesh.fsdp=-1"
         )
-    # jax.make_mesh defaults to Explicit axis types; everything here is written for Auto
-    return jax.make_mesh(
-        (fsdp, tensor), AXES, axis_types=(AxisType.Auto,) * 2, devices=devices
+    return Mesh(
+        device_grid((fsdp, tensor), devices), AXES, axis_types=(AxisType.Auto,) * 2
     )
+
+
+def device_grid(shape: tuple[int, int], devices: Sequence[Any]) -> np.ndarray:
+    """The devices in this shape, those of a row near each other."""
+    try:
+        # A torus of 8 x 8 has no axis of 16: one of its own is split for it.
+        return mesh_utils.create_device_mesh(
+            shape, devices, allow_split_physical_axes=True
+        )
+    except AssertionError:  # a v4 described with both cores of a chip apart
+        return np.asarray(devices).reshape(shape)
 
 
 def partition_spec(axes: Sequence[str | None], rules: Rules) -> PartitionSpec:

@@ -55,6 +55,26 @@ def test_a_parameter_that_does_not_fit_raises_with_its_path(tree, kind, message)
     assert message in str(caught.value)
 
 
+def test_a_torus_whose_axes_are_too_short_has_one_split():
+    chips = [
+        SimpleNamespace(
+            platform="tpu",
+            device_kind="TPU v6 lite",
+            coords=(i % 8, i // 8, 0),
+            core_on_chip=0,
+            process_index=0,
+            id=i,
+        )
+        for i in range(64)
+    ]
+    grid = sharding.device_grid((16, 4), chips)
+    assert grid.shape == (16, 4)
+    assert sorted(chip.id for chip in grid.ravel()) == list(range(64))
+    for row in grid:  # the four of a row are neighbours
+        xs, ys = zip(*(chip.coords[:2] for chip in row), strict=True)
+        assert max(xs) - min(xs) + max(ys) - min(ys) == 3
+
+
 def test_two_logical_axes_on_one_mesh_axis_raise():
     with pytest.raises(ValueError, match="two axes on one mesh axis"):
         sharding.partition_spec(("batch", "embed"), RULES)
