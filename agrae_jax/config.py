@@ -158,7 +158,7 @@ def parse(
         )
     notes = _apply(config, overrides, label)
     if wants_help:
-        print(config_docs.help_text(extra, config.to_dict(), label))
+        print(config_docs.help_text(extra, config.to_dict(), label, from_run=from_run))
         raise SystemExit(0)
     config_rules.validate(config)
     try:

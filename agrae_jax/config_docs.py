@@ -79,15 +79,33 @@ def markdown(source: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def help_text(extra: Mapping[str, Any], config: Mapping[str, Any], label: str) -> str:
-    """Usage, the entry point's own flags and one line a field, with its value here."""
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
+def help_text(
+    extra: Mapping[str, Any],
+    config: Mapping[str, Any],
+    label: str,
+    *,
+    from_run: bool = False,
+) -> str:
+    """What the program does, its own flags and one line a field, with its value here.
+
+    `from_run` is for programs that read a run: they take its config.
+    """
+    main = sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
     program = f"python -m {spec.name}" if spec else Path(sys.argv[0]).name
+    about = (main.__doc__ or "").strip().split("\n")[0]
+    given = "--workdir=RUN" if from_run else "--config=FILE [--workdir=DIR]"
+    config_help = "a file of configs/"
+    workdir_help = "the run directory; default runs/<config>-<time>"
+    if from_run:
+        config_help += "; default the config that the run was started with"
+        workdir_help = "the directory of the run to read"
     lines = [
-        f"usage: {program} --config=FILE [--workdir=DIR] [--config.FIELD=VALUE ..]",
+        *([about, ""] if about else []),
+        f"usage: {program} {given} [--config.FIELD=VALUE ..]",
         "",
-        "  --config   a file of configs/",
-        "  --workdir  the run directory; default runs/<config>-<time>",
+        f"  --config   {config_help}",
+        f"  --workdir  {workdir_help}",
         *(f"  --{name}  {f.help}{_shown(f.default)}" for name, f in extra.items()),
         "",
         f"fields, with their values in {label}:",
@@ -113,7 +131,7 @@ def help_text(extra: Mapping[str, Any], config: Mapping[str, Any], label: str) -
 
 
 def _shown(default: Any) -> str:
-    return "" if default in ("", None) else f" (default {default})"
+    return "" if default in ("", None, -1) else f" (default {default})"
 
 
 def _default(written: str) -> str:

@@ -179,8 +179,8 @@ class _Handler(logging.Handler):
 class Progress:
     """A context manager; call `advance` once for each unit (or several) of work.
 
-    Time left is the median of recent durations times what is left; the first one is
-    left out where there are others, since it holds the compilation.
+    Time left is the median of recent durations times what is left. The first one is
+    left out, since it holds the compilation.
     """
 
     def __init__(
@@ -242,14 +242,14 @@ class Progress:
             self._console.say(" | ".join(part for part in (head, note, left) if part))
 
     def seconds_left(self) -> float:
-        """The estimate shown as time left; 0 before the first `advance`."""
-        recent = self._durations[1:][-10:] or self._durations
+        """The estimate shown as time left; 0 before the second `advance`."""
+        recent = self._durations[1:][-10:]
         if not recent:
             return 0.0
         return statistics.median(recent) * (self._total - self._done)
 
     def _left(self) -> str:
-        if self._done >= self._total:
+        if self._done >= self._total or len(self._durations) < 2:
             return ""
         return f"{duration(self.seconds_left())} left"
 

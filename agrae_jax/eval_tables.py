@@ -9,6 +9,7 @@ import numpy as np
 from agrae_jax.console import Console
 from agrae_jax.evaluation.comparison import differences, matched
 from agrae_jax.evaluation.others import Result
+from agrae_jax.rl.intervals import FEW
 from agrae_jax.run_directory import RunDirectory
 
 
@@ -44,6 +45,8 @@ def _row(name: str, result: Result) -> tuple[str, ...]:
 def _one(console: Console, name: str, runs: Sequence[Result]) -> str:
     result = runs[0]
     title = f"{name}; percent, with 95 % intervals over problems"
+    if result["problems"] < FEW:
+        title += f"; fewer than {FEW} problems: intervals too narrow to trust"
     columns: tuple[str, ...] = ("", "mean", "low", "high")
     kinds = ("pass@k", "maj@k")
     rows = [
@@ -110,8 +113,8 @@ def print_comparison(
         line += [str(row["questions"])]
         line += [f"{row[p]:.4f}" for p in ("p_questions", "p_questions_holm")]
         if with_runs:
-            line += [str(row["runs"]), f"{row['t']:.2f}"]
-            line += [f"{row[p]:.4f}" for p in ("p_runs", "p_runs_holm")]
+            line += [str(row["runs"]), _number(row["t"], 2)]
+            line += [_number(row[p], 4) for p in ("p_runs", "p_runs_holm")]
         cells.append(line)
     title = f"{name} minus that of {other}; points; {unit}"
     return pairs + console.table(columns, cells, title=title)
@@ -126,6 +129,10 @@ def _interval(value: Mapping[str, float]) -> tuple[str, ...]:
 
 def _percent(value: Mapping[str, float] | None) -> str:
     return "-" if value is None else f"{100 * value['mean']:.1f}"
+
+
+def _number(value: float | None, places: int) -> str:
+    return "-" if value is None else f"{value:.{places}f}"
 
 
 def _spread(means: Sequence[float]) -> tuple[str, str]:

@@ -12,10 +12,9 @@ from agrae_jax.data import checks, fingerprint
 from agrae_jax.data.batches import Encoded
 from agrae_jax.evaluation.comparison import compare
 from agrae_jax.grading import GradeFn
+from agrae_jax.rl.intervals import FEW
 from agrae_jax.run_directory import RunDirectory
 from agrae_jax.set_evaluator import SetEvaluator, read_result
-
-FEW = 30  # problems below which a bootstrap over problems says too much
 
 
 class Evaluator:

@@ -30,7 +30,7 @@ from agrae_jax.reporting import Timer, report_step, rollout_rows
 from agrae_jax.run_directory import RunDirectory
 from agrae_jax.types import TrainState
 
-FLAGS = {"step": Flag(int, 0, "the step to run again, from 1")}
+FLAGS = {"step": Flag(int, -1, "the step to run again, from 1")}
 _SHOWN = 10  # differences named one by one
 # Counted by the grader over a run, not made by the step.
 _OF_THE_LOG = ("deadline_hits", "audit_", "epoch")  # not made by a step

@@ -39,7 +39,7 @@ def announce(console: Console, config: Any, run: RunDirectory) -> None:
     if plan:
         console.say(
             f"Evaluation {' and '.join(plan)}: {e.problems or 'all'} held-out problems"
-            f" x {e.samples} samples. Results go to {run.path}"
+            f" of {config.data.test} x {e.samples} samples. Results go to {run.path}"
         )
     console.say("The first wave and the first step take longer: they compile.")
     for note in run.notes:

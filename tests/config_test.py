@@ -392,7 +392,7 @@ def test_help_into_a_pipe_that_closes_is_no_traceback():
         capture_output=True,
         text=True,
     )
-    assert (done.stdout, done.stderr) == ("u", "")
+    assert (done.stdout, done.stderr) == ("P", "")
 
 
 def test_every_field_has_a_comment():

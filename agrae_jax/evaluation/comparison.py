@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,12 +40,15 @@ def differences(
         runs = min(len(a), len(b))
         if runs > 1:
             t = paired_t(b[:runs].mean(1), a[:runs].mean(1))
-            out[k] |= {"runs": runs, "t": t.t, "df": t.df, "p_runs": t.p}
+            # pairs that all differ alike have no spread to test by
+            tested = (None, None) if math.isnan(t.p) else (t.t, t.p)
+            out[k] |= {"runs": runs, "df": t.df, "t": tested[0], "p_runs": tested[1]}
     for name in ("p_questions", "p_runs"):
         if out and all(name in row for row in out.values()):
-            adjusted = holm([row[name] for row in out.values()]).tolist()
+            given = [row[name] for row in out.values()]
+            adjusted = holm([math.nan if p is None else p for p in given]).tolist()
             for row, p in zip(out.values(), adjusted, strict=True):
-                row[f"{name}_holm"] = p
+                row[f"{name}_holm"] = None if math.isnan(p) else p
     return out
 
 

@@ -76,6 +76,7 @@ def write(
         assert list(held) == part, "tensors come in the order of their sizes"
         # transformers refuses a file that does not say for which framework it is
         save_file(held, folder / file, metadata={"format": "pt"})
+        (folder / file).chmod(0o644)  # it makes files that their owner alone may read
     if len(parts) > 1:
         index = {
             "metadata": {"total_size": sum(sizes.values())},

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 Float = NDArray[np.float64]
 
 # Up to this many pairs every pattern of signs is enumerated.
+FEW = 30  # questions below which a bootstrap over them says too much
 MAX_EXACT = 20
 
 
@@ -101,28 +102,38 @@ def sign_flip(
 def paired_t(a_Q: ArrayLike, b_Q: ArrayLike) -> TTest:
     """Returns the paired t-test of `a - b`, two-sided, with n - 1 degrees of freedom.
 
-    Raises ValueError for fewer than two pairs.
+    Equal differences in all pairs say nothing of their spread: t and p are not a
+    number then, but p = 1 where all are 0. Raises ValueError for fewer than two pairs.
     """
     difference = _paired(a_Q, b_Q)
     count = len(difference)
     if count < 2:
         raise ValueError("a paired t-test needs at least two pairs")
     error = float(difference.std(ddof=1)) / math.sqrt(count)
-    if error == 0:
+    # A few units in the last place are rounding, not spread.
+    if error <= 1e-12 * float(np.abs(difference).max()):
         same = bool(difference[0] == 0)
-        return TTest(0.0 if same else float("inf"), count - 1, 1.0 if same else 0.0)
+        nothing = float("nan")
+        return TTest(0.0 if same else nothing, count - 1, 1.0 if same else nothing)
     t = float(difference.mean() / error)
     return TTest(t, count - 1, _t_tails(t, count - 1))
 
 
 def holm(p_values: ArrayLike) -> Float:
-    """Returns p-values adjusted for their number (Holm's step-down)."""
-    p = np.asarray(p_values, dtype=np.float64)
+    """Returns p-values adjusted for their number (Holm's step-down).
+
+    Those that are not a number stay so and are not counted.
+    """
+    given = np.asarray(p_values, dtype=np.float64)
+    known = ~np.isnan(given)
+    p = given[known]
     order = np.argsort(p)
     scaled = p[order] * np.arange(len(p), 0, -1)
     adjusted = np.zeros(len(p))
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
-    return adjusted
+    out = given.copy()
+    out[known] = adjusted
+    return out
 
 
 def _paired(a_Q: ArrayLike, b_Q: ArrayLike) -> Float:

@@ -35,6 +35,15 @@ def test_over_runs():
     assert (first["runs"], first["df"]) == (4, 3)
 
 
+def test_runs_that_all_differ_alike_have_no_p_value():
+    """Two runs of 16 questions each, one more right in both: nothing to test by."""
+    before = [records([1] * 16), records([1] * 16)]
+    after = [records([2] + [1] * 15), records([1] * 15 + [2])]
+    first = differences(before, after)["1"]
+    assert first["mean"] == pytest.approx(1 / 64)
+    assert first["t"] is first["p_runs"] is first["p_runs_holm"] is None
+
+
 def test_one_run_a_side_pairs_its_evaluations_and_several_pair_themselves():
     one, two, three = records([1, 2]), records([3, 2]), records([0, 4])
     before, after = matched([[one, two]], [[two, three]])

@@ -71,12 +71,19 @@ def test_paired_t_is_scipys(count):
 
 def test_paired_t_without_spread():
     assert intervals.paired_t([1, 1], [1, 1]) == (0.0, 1, 1.0)
-    assert intervals.paired_t([2, 2], [1, 1]).p == 0.0
+    t, _, p = intervals.paired_t([2, 2], [1, 1])  # scipy says inf and 0
+    assert np.isnan(t) and np.isnan(p)
+    found = intervals.paired_t(
+        [0.1 + 0.2, 0.3, 0.3], [0, 0, 0]
+    )  # equal but for rounding
+    assert np.isnan(found.p)
 
 
 def test_holm():
     np.testing.assert_allclose(intervals.holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
     np.testing.assert_allclose(intervals.holm([0.9, 0.8]), [1.0, 1.0])
+    nan = float("nan")
+    np.testing.assert_array_equal(intervals.holm([nan, 0.02, nan]), [nan, 0.02, nan])
 
 
 def test_what_cannot_be_paired_is_refused():
