@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ FLAGS = {
     "dtype": Flag(str, "", "float32 or bfloat16; default that of the parameters"),
     "file_gib": Flag(float, 4.0, "largest size of one safetensors file, GiB"),
 }
+LARGEST = 2**20  # GiB of one file: more than any disk has
 
 
 def main(argv: list[str]) -> int:
@@ -44,8 +46,11 @@ def main(argv: list[str]) -> int:
         raise UserError(f"--out={out} exists already: give another folder")
     if dtype not in ("float32", "bfloat16"):
         raise UserError(f"--dtype must be float32 or bfloat16, not {dtype!r}")
-    if not parsed.flags["file_gib"] > 0:
-        raise UserError(f"--file_gib must be > 0, not {parsed.flags['file_gib']}")
+    if not 0 < parsed.flags["file_gib"] <= LARGEST:
+        raise UserError(
+            f"--file_gib must be > 0 and at most {LARGEST},"
+            f" not {parsed.flags['file_gib']}"
+        )
     run = run_directory.open_run(parsed.workdir)
     checkpoints = Checkpoints(run.checkpoints, keep=None, say=print)
     step = parsed.flags["step"]
@@ -89,10 +94,8 @@ def export(
     `fields` are those of a `config.json`; the tokenizer's files are copied from the
     folder `source` as they are where there is one, else written.
     """
-    making = out.with_name(out.name + ".tmp")
-    shutil.rmtree(making, ignore_errors=True)
+    making = _new_folder(out)
     try:
-        making.mkdir(parents=True)
         files = models.save_params(
             making, policy, params, dtype=dtype, file_bytes=file_bytes
         )
@@ -108,8 +111,9 @@ def export(
             tokenizer_files.write(tokenizer, making)
         making.rename(out)
     except OSError as error:
-        shutil.rmtree(making, ignore_errors=True)
         raise UserError(f"--out: cannot write {out}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
     return files
 
 
@@ -127,6 +131,19 @@ def export_first(config: Any, out: Path) -> list[str]:
         dtype=config.model.param_dtype,
         file_bytes=4 << 30,
     )
+
+
+def _new_folder(out: Path) -> Path:
+    """A new folder beside `out`, of a name that nothing had."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(
+            tempfile.mkdtemp(prefix=f"{out.name}.", suffix=".tmp", dir=out.parent)
+        )
+        made.chmod(0o755)  # it makes folders that their owner alone may read
+    except OSError as error:
+        raise UserError(f"--out: cannot write {out}: {error.strerror}") from None
+    return made
 
 
 def _policy(config: Any) -> tuple[Policy, dict[str, Any]]:

@@ -43,12 +43,17 @@ def exported(run, out, *flags):
 
 
 def test_the_newest_step_comes_back_bit_for_bit(run, tmp_path):
+    (tmp_path / "out.tmp").mkdir()
+    (tmp_path / "out.tmp" / "diary").write_text("mine")
     policy, params, facts = exported(run, tmp_path / "out")
     jax.tree.map(np.testing.assert_array_equal, params, run[1])
     assert policy.name == "llama"
     assert facts["config"]["architectures"] == ["LlamaForCausalLM"]
     assert facts["eos_ids"] == {3} and facts["pad_id"] == 0
-    assert not (tmp_path / "out.tmp").exists()
+    # a folder that happens to be called so stays, and nothing half-made does
+    assert {file.name for file in tmp_path.iterdir()} == {"out", "out.tmp"}
+    assert (tmp_path / "out.tmp" / "diary").read_text() == "mine"
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
 
 
 def test_another_step_and_dtype_in_several_files(run, tmp_path):
@@ -119,6 +124,8 @@ def test_a_folder_s_own_files_are_kept_as_they_are(run, tmp_path):
         (("--out={run}",), "exists already"),
         (("--out={tmp}/x", "--dtype=int8"), "--dtype must be float32 or bfloat16"),
         (("--out={tmp}/x", "--step=7"), "no checkpoint of step 7"),
+        (("--out={tmp}/x", "--file_gib=1e300"), "--file_gib must be > 0 and at most"),
+        (("--out=/proc/x/y",), "--out: cannot write /proc/x/y: "),
     ],
 )
 def test_what_cannot_be_written_is_one_line(run, tmp_path, flags, words):
