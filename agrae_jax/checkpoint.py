@@ -87,8 +87,12 @@ class Checkpoints:
     def __enter__(self) -> Checkpoints:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            self.close()
+        except UserError:
+            if kind is None:
+                raise  # else it would hide what ended the run
 
     def save(self, step: int, state: TrainState, meta: dict[str, Any]) -> None:
         """Starts to save `state` as checkpoint `step`; `meta` must be JSON.

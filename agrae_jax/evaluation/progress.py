@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -83,7 +84,8 @@ class Progress:
 
     def close(self) -> None:
         """Lets go of the file; it stays."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # a full disk: `_write` has told of it
+            self._file.close()
 
     def _read(self) -> None:
         self._file.seek(0)
