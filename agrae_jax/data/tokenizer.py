@@ -85,8 +85,8 @@ def from_folder(path: str | Path) -> Tokenizer:
     except Exception as error:  # transformers raises whatever its parsers raise
         text = str(error).strip() or type(error).__name__
         raise UserError(f"tokenizer of {folder} cannot be read: {text}") from None
-    eos = {hf.eos_token_id} | _folder_eos(folder)
-    eos_ids = frozenset(int(i) for i in eos if i is not None)
+    own = {hf.eos_token_id} - {None}
+    eos_ids = frozenset(map(int, own | _folder_eos(folder, backend)))
     if not eos_ids:
         raise UserError(f"model folder {folder} names no end token")
     adds_bos = hf.bos_token_id is not None and hf("")["input_ids"][:1] == [
@@ -103,13 +103,30 @@ def from_folder(path: str | Path) -> Tokenizer:
     )
 
 
-def _folder_eos(folder: Path) -> set[int]:
+def _folder_eos(folder: Path, backend: Any) -> set[int]:
+    """The end tokens of config.json and generation_config.json."""
     found: set[int] = set()
-    for name in ("config.json", "generation_config.json"):
-        if (folder / name).is_file():
-            ids = json.loads((folder / name).read_text()).get("eos_token_id")
-            found |= set(ids if isinstance(ids, list) else [ids] if ids else [])
+    size = backend.get_vocab_size(with_added_tokens=True)
+    for file in (folder / "config.json", folder / "generation_config.json"):
+        ids = _fields(file).get("eos_token_id") if file.is_file() else None
+        for i in ids if isinstance(ids, list) else [] if ids is None else [ids]:
+            if type(i) is not int or not 0 <= i < size:
+                raise UserError(
+                    f"model.path: {file}: eos_token_id = {repr(i)[:40]} is no token of the"
+                    f" tokenizer, which has {size}"
+                )
+            found.add(i)
     return found
+
+
+def _fields(file: Path) -> dict[str, Any]:
+    try:
+        fields = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"model.path: {file} cannot be read as JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise UserError(f"model.path: {file} should hold a JSON object")
+    return fields
 
 
 # How the text is cut before merges, by llama.cpp's name for it.

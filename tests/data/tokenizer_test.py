@@ -224,6 +224,27 @@ def test_from_folder_refuses_in_one_line(tmp_path):
     assert "cannot be read" in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_end_tokens_of_a_folder(tmp_path):
+    backend = tk.tiny().backend
+    _save(tmp_path, backend, eos_token="<|im_end|>")
+    generation = tmp_path / "generation_config.json"
+    generation.write_text('{"eos_token_id": 0}')
+    assert tk.from_folder(tmp_path).eos_ids == {0, 3}
+    for text, words in (
+        (b"{", "cannot be read as JSON"),
+        (b"[]", "should hold a JSON object"),
+        (b"\xff\xfe", "cannot be read as JSON"),
+        (b"[" * 100_000, "cannot be read as JSON"),
+        (b'{"eos_token_id": -1}', "eos_token_id = -1 is no token"),
+        (b'{"eos_token_id": [3, 112]}', "eos_token_id = 112 is no token .* 112"),
+        (b'{"eos_token_id": "3"}', "eos_token_id = '3' is no token"),
+        (b'{"eos_token_id": true}', "eos_token_id = True is no token"),
+    ):
+        generation.write_bytes(text)
+        with pytest.raises(UserError, match=f"generation_config.json.* {words}"):
+            tk.from_folder(tmp_path)
+
+
 def test_tiny():
     tiny = tk.tiny()
     assert tiny.vocab_size == 112
