@@ -76,15 +76,10 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "loss.kl_coef": (0, None),
     "loss.kl_reward_coef": (0, None),
 }
-# The same of keywords by their last name, wherever a method or data set takes them.
+# The same of keywords by their last name, wherever a data set takes them.
 _KWARG_RANGES: dict[str, tuple[float, float | None]] = {
     "seed": (0, 2**63 - 1),
     "size": (1, 10**9),
-    "ddof": (0, 1),
-    "clip_low": (0, None),
-    "clip_high": (0, None),
-    "dual_clip": (0, None),
-    "kl_coef": (0, None),
 }
 _POSITIVE = ("rollout.temperature", "rollout.top_p", "eval.top_p")
 _BIGGEST = 1e30  # of a number that is computed with in float32
@@ -95,7 +90,7 @@ def validate(config: Any) -> None:
     """Raises `UserError` for the first value that cannot work, naming the mend."""
     for path, (low, high) in _RANGES.items():
         _check_range(path, _get(config, path), low, high)
-    for section in ("method.kwargs", "data.train_kwargs", "data.test_kwargs"):
+    for section in ("data.train_kwargs", "data.test_kwargs"):
         for name, value in _get(config, section).items():
             if name in _KWARG_RANGES:
                 _check_range(f"{section}.{name}", value, *_KWARG_RANGES[name])

@@ -21,11 +21,22 @@ from typing import Any, TypeVar
 from jax import Array
 
 from agrae_jax.errors import UserError
-from agrae_jax.rl import regularizers, rewards
+from agrae_jax.methods import _ranges
+from agrae_jax.rl import credit, regularizers, rewards
 from agrae_jax.rl.reductions import REDUCTIONS
 from agrae_jax.types import AdvantageInput, Method, Metrics, RegularizerFn
 
 T = TypeVar("T")
+
+# Parts of which a method has one, and which most methods leave open.
+_SINGLE = (
+    "credit",
+    "token_mask",
+    "token_select",
+    "token_statistic",
+    "importance",
+    "curriculum",
+)
 
 
 def names() -> list[str]:
@@ -46,13 +57,19 @@ def signature_defaults(name: str) -> dict[str, Any]:
 def resolve(name: str, **kwargs: Any) -> Method:
     """Returns the method `name` with `kwargs` in place of its defaults.
 
-    Raises UserError for an unknown method or keyword and for a value of another type
-    than the default's.
+    Raises UserError for an unknown method or keyword, for a value of another type than
+    the default's or out of its range, and for a base whose part would be lost.
     """
     defaults = signature_defaults(name)
     for key, value in kwargs.items():
         _check_kwarg(name, key, value, defaults)
-    return _maker(name)(**kwargs)
+    method = _maker(name)(**kwargs)  # its own checks say more, so they come first
+    for key, value in kwargs.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            _ranges.check(name, key, value)
+    if "base" in kwargs:
+        _check_base(name, method, kwargs["base"])
+    return method
 
 
 def override(
@@ -168,6 +185,23 @@ def _check_kwarg(name: str, key: str, value: Any, defaults: dict[str, Any]) -> N
             f"method.kwargs.{key} = {value!r} of {name!r} must be a "
             f"{type(like).__name__}, like {like!r}"
         )
+
+
+def _check_base(name: str, method: Method, base: str) -> None:
+    """Raises where a base has a part that the method on it replaces, or is itself."""
+    if base == name:
+        raise UserError(
+            f"method.kwargs.base = {base!r} is the method itself: take another base"
+        )
+    under = resolve(base)
+    for slot in _SINGLE:
+        part = getattr(under, slot)
+        kept = part is None or part is credit.broadcast
+        if not kept and repr(part) != repr(getattr(method, slot)):
+            raise UserError(
+                f"method.kwargs.base = {base!r} has its own {slot}, which {name!r}"
+                " would replace: take another base"
+            )
 
 
 def _with_clip(method: Method, key: str, value: float) -> Method:

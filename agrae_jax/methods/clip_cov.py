@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 
+from agrae_jax.errors import UserError
 from agrae_jax.methods import grpo
 from agrae_jax.rl import token_masks
 from agrae_jax.types import Method
@@ -26,6 +27,8 @@ def make(
     clip_high: float = 1.0,
 ) -> Method:
     """Returns Clip-Cov on GRPO; `share` of all tokens is dropped."""
+    if lower >= upper:
+        raise UserError(f"method.kwargs.lower = {lower} must be below upper = {upper}")
     drop = partial(
         token_masks.clip_covariance,
         share=share,

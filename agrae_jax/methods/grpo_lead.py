@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 
+from agrae_jax.errors import UserError
 from agrae_jax.methods import grpo
 from agrae_jax.rl import rewards, shapers
 from agrae_jax.types import Method
@@ -31,6 +32,8 @@ def make(
     slope: float = 10.0,
 ) -> Method:
     """Returns GRPO-LEAD."""
+    if low > high:
+        raise UserError(f"method.kwargs.low = {low} must be at most high = {high}")
     weigh = partial(
         shapers.logistic_difficulty, low=low, high=high, center=center, slope=slope
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 
+from agrae_jax.errors import UserError
 from agrae_jax.methods import choose, resolve
 from agrae_jax.rl import importance
 from agrae_jax.types import Method
@@ -25,6 +26,8 @@ def make(
     *, base: str = "grpo", level: str = "token", low: float = 0.5, high: float = 2.0
 ) -> Method:
     """Returns `base` with importance weights that drop what leaves [low, high]."""
+    if low > high:
+        raise UserError(f"method.kwargs.low = {low} must be at most high = {high}")
     return dataclasses.replace(
         resolve(base),
         name="mis",

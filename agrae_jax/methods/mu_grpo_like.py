@@ -32,6 +32,10 @@ def make(
     """Returns GRPO with wide clips and the veto; a `veto_*` of 0 is off."""
     if updates < 0:
         raise UserError(f"method.kwargs.updates = {updates} must not be negative")
+    if 0 < veto_high < 1:
+        raise UserError(
+            f"method.kwargs.veto_high = {veto_high} must be at least 1, or 0 for none"
+        )
     clip = partial(
         surrogates.veto_clip,
         low=clip_low,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from functools import partial
 
+from agrae_jax.errors import UserError
 from agrae_jax.methods import grpo
 from agrae_jax.rl import advantages, reductions, surrogates
 from agrae_jax.types import Method
@@ -17,6 +18,10 @@ from agrae_jax.types import Method
 
 def make(*, correct: float = 1.0, wrong: float = -1.0, clip: bool = True) -> Method:
     """Returns REINFORCE with the given reward of either verdict."""
+    if wrong >= correct:
+        raise UserError(
+            f"method.kwargs.wrong = {wrong} must be below correct = {correct}"
+        )
     method = grpo.make(reduction="token_mean")
     return dataclasses.replace(
         method,

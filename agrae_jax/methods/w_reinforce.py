@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 
+from agrae_jax.errors import UserError
 from agrae_jax.methods import reinforce
 from agrae_jax.types import Method
 
 
 def make(*, weight: float = 0.1) -> Method:
     """Returns W-REINFORCE; `weight` is that of correct samples."""
+    if weight < 0:
+        raise UserError(f"method.kwargs.weight = {weight} must not be negative")
     return dataclasses.replace(
         reinforce.make(correct=weight, wrong=-1.0),
         name="w_reinforce",

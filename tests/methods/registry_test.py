@@ -60,6 +60,61 @@ def test_mistakes_are_named_in_one_line(name, kwargs, message):
     assert "\n" not in str(error.value)
 
 
+# Keywords for which -1 has a meaning.
+_BELOW_0 = {
+    ("clip_cov", "lower"),
+    ("grpo_lead", "wrong"),
+    ("reinforce", "wrong"),
+}
+
+
+def test_every_number_has_a_range():
+    walked = set()
+    for name in methods.names():
+        for key, default in methods.signature_defaults(name).items():
+            if type(default) not in (int, float):
+                continue
+            walked.add((name, key))
+            methods.resolve(name, **{key: default})
+            wrong = [-1, 10**30]
+            if type(default) is float:
+                wrong += [float("nan"), 1e30, -1e30]
+            for value in wrong:
+                if value == -1 and (name, key) in _BELOW_0:
+                    methods.resolve(name, **{key: -1})
+                    continue
+                with pytest.raises(UserError, match=key) as error:
+                    methods.resolve(name, **{key: value})
+                assert "\n" not in str(error.value), (name, key, value)
+    assert len(walked) > 80 and walked >= _BELOW_0
+
+
+@pytest.mark.parametrize(
+    "name, kwargs, message",
+    [
+        ("grpo", {"eps": -1.0}, "eps must be from 0 to 1, not -1.0"),
+        ("mis", {"low": 3.0}, "low = 3.0 must be at most high = 2.0"),
+        ("clip_cov", {"upper": 0.5}, "lower = 1.0 must be below upper = 0.5"),
+        ("grpo_lead", {"low": 2.0}, "low = 2.0 must be at most high = 1.5"),
+        ("reinforce", {"wrong": 1.0}, "wrong = 1.0 must be below correct = 1.0"),
+        ("mu_grpo_like", {"veto_high": 0.5}, "veto_high = 0.5 must be at least 1"),
+        ("a_grae", {"alpha": 1e-320}, "alpha must be from 1e-06 to 1000000.0, not"),
+        ("dapo", {"max_tokens": 0}, "max_tokens must be from 1 to 1048576, not 0"),
+        ("high_entropy", {"base": "high_entropy"}, "'high_entropy' is the method it"),
+        ("mis", {"base": "tis"}, "'tis' has its own importance, which .mis. would"),
+        ("high_entropy", {"base": "clip_cov"}, "its own token_mask, which 'high_ent"),
+        (
+            "entropy_shaped",
+            {"base": "ep_grpo_like"},
+            "its own credit, which 'entropy_sha",
+        ),
+    ],
+)
+def test_what_has_no_meaning_is_refused(name, kwargs, message):
+    with pytest.raises(UserError, match=message):
+        methods.resolve(name, **kwargs)
+
+
 def test_a_whole_number_passes_for_a_float():
     assert methods.resolve("a_grae", alpha=1).shapers[-1].keywords["alpha"] == 1
 
