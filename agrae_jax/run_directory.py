@@ -18,6 +18,7 @@ docs/run_directory.md describes every field.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -132,8 +133,11 @@ class RunDirectory:
         return self.rollouts / f"step_{step:06d}.jsonl"
 
     def write_rollouts(self, step: int, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Writes one object a completion; the file appears whole or not at all."""
-        lines = (json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+        """Writes one object a completion; the file appears whole or not at all.
+
+        A number that is none (of a run that diverged) is null: JSON has no other.
+        """
+        lines = (_line(row) for row in rows)
         _write_whole(self.rollout_path(step), lines)
 
     def write_evaluation(self, name: str, result: Mapping[str, Any]) -> Path:
@@ -148,7 +152,7 @@ class RunDirectory:
 
     def write_samples(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Writes eval/<name>.samples.jsonl, one object a completion."""
-        lines = (json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
+        lines = (_line(row) for row in rows)
         _write_whole(self.eval / f"{name}.samples.jsonl", lines)
 
     def read_metrics(self) -> list[dict[str, Any]]:
@@ -192,6 +196,18 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise UserError(f"{path} is damaged: it does not hold a JSON object")
     return found
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    """A row as a line of JSON, with null for what is no finite number."""
+    finite = {name: _finite(value) for name, value in row.items()}
+    return json.dumps(finite, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_finite(x) for x in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write_whole(path: Path, lines: Iterable[str]) -> None:

@@ -112,8 +112,8 @@ def _folder_eos(folder: Path, backend: Any) -> set[int]:
         for i in ids if isinstance(ids, list) else [] if ids is None else [ids]:
             if type(i) is not int or not 0 <= i < size:
                 raise UserError(
-                    f"model.path: {file}: eos_token_id = {repr(i)[:40]} is no token of the"
-                    f" tokenizer, which has {size}"
+                    f"model.path: {file}: eos_token_id = {repr(i)[:40]} is no token"
+                    f" of the tokenizer, which has {size}"
                 )
             found.add(i)
     return found

@@ -14,7 +14,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from agrae_jax.reports.gather import Line, Run
+from agrae_jax.reports.files import Line, number
+from agrae_jax.reports.gather import Run
 
 matplotlib.use("Agg")
 _INK = "#010203"  # stands for the page's text colour until the SVG is written
@@ -59,7 +60,7 @@ def panels(studies: Mapping[str, Sequence[Run]]) -> list[tuple[str, str]]:
         for run in runs
         for line in run.metrics
         for name, value in line.items()
-        if _number(value) is not None
+        if number(value) is not None
     }
     out = []
     for title, wanted in PANELS.items():
@@ -79,7 +80,7 @@ def _matches(pattern: str, found: set[str]) -> list[str]:
 def _moves(name: str, studies: Mapping[str, Sequence[Run]]) -> bool:
     """Whether a metric is ever other than 0: nothing can be seen of it otherwise."""
     lines = (line for runs in studies.values() for run in runs for line in run.metrics)
-    return any(_number(line.get(name)) for line in lines)
+    return any(number(line.get(name)) for line in lines)
 
 
 def _panel(title: str, names: Sequence[str], studies: Mapping[str, Any]) -> str:
@@ -128,16 +129,10 @@ def _series(name: str, runs: Sequence[Run]) -> tuple[np.ndarray, np.ndarray]:
     values = np.full((len(runs), len(steps)), np.nan)
     for row, run in enumerate(runs):
         for line in run.metrics:
-            value = _number(line.get(name))
+            value = number(line.get(name))
             values[row, place[int(line["step"])]] = np.nan if value is None else value
     some = ~np.isnan(values).all(0)
     return np.array(steps)[some], values[:, some]
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    return None
 
 
 def _svg(figure: Figure, title: str) -> str:
@@ -157,7 +152,7 @@ def _svg(figure: Figure, title: str) -> str:
 def last(lines: Sequence[Line], name: str) -> float | None:
     """The newest number of a metric."""
     for line in reversed(lines):
-        value = _number(line.get(name))
+        value = number(line.get(name))
         if value is not None:
             return value
     return None

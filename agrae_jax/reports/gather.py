@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from agrae_jax.errors import UserError
+from agrae_jax.reports.files import (
+    Line,
+    count_lines,
+    number,
+    read_lines,
+    read_object,
+    read_text,
+)
 
-Line = Mapping[str, Any]
 # Fields of a config in which two runs may differ and still be seeds of one study.
 _SEEDS = ("seed", "log", "checkpoint", "mesh")
 
@@ -41,25 +48,24 @@ def read_run(path: str | Path) -> Run:
     path = Path(path)
     if not (path / "config.json").is_file():
         raise UserError(f"{path} is not a run directory: it has no config.json")
-    evaluations = {
-        file.stem: _without_records(_json(file))
-        for file in sorted((path / "eval").glob("*.json"))
-    }
-    prompt = path / "prompt.txt"
+    config = read_object(path / "config.json")
+    if type(config.get("steps")) is not int:
+        raise UserError(f"{path / 'config.json'} is damaged: steps is no whole number")
     return Run(
         path=path,
-        config=_json(path / "config.json"),
-        metrics=list(_lines(path / "metrics.jsonl")),
-        evaluations=evaluations,
-        versions=_json(path / "versions.json", {}),
-        status=_json(path / "status.json", {}),
-        prompt=prompt.read_text("utf-8") if prompt.is_file() else "",
+        config=config,
+        metrics=_metrics(path / "metrics.jsonl"),
+        evaluations={
+            file.stem: _evaluation(file) for file in _files(path / "eval", "*.json")
+        },
+        versions=read_object(path / "versions.json", {}),
+        status=read_object(path / "status.json", {}),
+        prompt=read_text(path / "prompt.txt"),
         faults=sorted(file.name for file in (path / "faults").glob("*.npz")),
         counts={
-            file.stem: sum(1 for _ in file.open(encoding="utf-8"))
-            for file in sorted((path / "verify").glob("*.jsonl"))
+            file.stem: count_lines(file) for file in _files(path / "verify", "*.jsonl")
         },
-        started_on=_json(path / "data.json", {}),
+        started_on=read_object(path / "data.json", {}),
     )
 
 
@@ -68,10 +74,11 @@ def read_rollouts(path: Path, *, most: int) -> tuple[dict[int, list[Line]], int]
 
     Where there are more, steps are taken evenly, the first and the last among them.
     """
-    files = sorted((path / "rollouts").glob("step_[0-9]*.jsonl"))
+    found = _files(path / "rollouts", "step_*.jsonl")
+    files = [file for file in found if re.fullmatch(r"step_[0-9]{6,12}", file.stem)]
     if not files:
         return {}, 0
-    first = list(_lines(files[0]))
+    first = list(read_lines(files[0]))
     count = max(2, most // max(len(first), 1))
     if len(files) > count:
         chosen = [
@@ -80,7 +87,7 @@ def read_rollouts(path: Path, *, most: int) -> tuple[dict[int, list[Line]], int]
     else:
         chosen = files
     steps = {
-        int(file.stem.removeprefix("step_")): list(_lines(file)) for file in chosen
+        int(file.stem.removeprefix("step_")): list(read_lines(file)) for file in chosen
     }
     return steps, len(files) - len(chosen)
 
@@ -103,10 +110,15 @@ def studies(runs: Sequence[Run]) -> dict[str, list[Run]]:
     labels: dict[str, list[Run]] = {}
     for first, members in zip(firsts, groups, strict=True):
         fields = flat(first.config)
-        parts = [f"{n.rpartition('.')[2]}={fields.get(n)}" for n in sorted(names)[:3]]
+        parts = [f"{_short(n)}={fields.get(n)}" for n in sorted(names)[:3]]
         label = ", ".join(parts) or str(fields.get("method.name"))
         labels[label if label not in labels else first.name] = members
     return labels
+
+
+def _short(field: str) -> str:
+    """A field as a legend names it: method.name is the method."""
+    return field.removesuffix(".name").rpartition(".")[2]
 
 
 def _differences(one: Run, other: Run) -> set[str]:
@@ -132,8 +144,34 @@ def before_after(run: Run) -> list[tuple[str, Line | None, Line | None, Line | N
     ]
 
 
-def _without_records(result: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in result.items() if name != "records"}
+def _files(folder: Path, pattern: str) -> list[Path]:
+    return sorted(file for file in folder.glob(pattern) if file.is_file())
+
+
+def _metrics(path: Path) -> list[Line]:
+    lines = list(read_lines(path))
+    for place, line in enumerate(lines, 1):
+        if type(line.get("step")) is not int:
+            raise UserError(f"{path}: its object {place} has no step: remove that line")
+    return lines
+
+
+def _evaluation(file: Path) -> dict[str, Any]:
+    """A result without its records. Raises UserError where its tables are none."""
+    found = {k: v for k, v in read_object(file).items() if k != "records"}
+    if "_step_" not in file.stem and not file.stem.endswith("_difference"):
+        return found  # is not shown
+    found = {"by_level": {}, **found}
+    for name in ("pass@k", "by_level"):
+        table = found.get(name)
+        rows = table.values() if isinstance(table, dict) else [None]
+        if not all(isinstance(row, dict) and _numbers(row) for row in rows):
+            raise UserError(f"{file} is damaged: its {name} is no table of numbers")
+    return found
+
+
+def _numbers(row: Mapping[str, Any]) -> bool:
+    return all(value is None or number(value) is not None for value in row.values())
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -147,31 +185,3 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
 def flat(config: Mapping[str, Any]) -> dict[str, Any]:
     """A nested config as `section.field` -> value."""
     return dict(_flat(config))
-
-
-def _json(path: Path, default: Any = None) -> Any:
-    if default is not None and not path.is_file():
-        return default
-    try:
-        value = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path} cannot be read as JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise UserError(f"{path} should hold a JSON object")
-    return value
-
-
-def _lines(path: Path) -> Iterator[Line]:
-    if not path.is_file():
-        return
-    lines = path.read_text("utf-8", errors="replace").split("\n")
-    for number, text in enumerate(lines, 1):
-        if not text:
-            continue
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            if number >= len(lines) - 1:
-                return  # a run that goes on may be writing its last line now
-            raise UserError(f"{path}:{number} is not JSON: {error}") from None
-        yield value

@@ -83,7 +83,8 @@ function sample(row, step, colour) {
   verdict.append(make("b", "", row.outcome));
   if (row.answer !== null) verdict.append(", answer ", make("b", "", row.answer));
   verdict.append(" (" + row.rule + ": " + row.reason + ")", make("br"));
-  verdict.append("reward " + row.reward + ", advantage " + Number(row.advantage).toFixed(3) +
+  verdict.append("reward " + (row.reward ?? "no number") + ", advantage " +
+    (row.advantage === null ? "no number" : Number(row.advantage).toFixed(3)) +
     ", " + row.tokens + " tokens ");
   const link = make("a", "", "link");
   link.href = "#" + node.id;

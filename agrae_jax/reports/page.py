@@ -17,7 +17,8 @@ from typing import Any
 import jinja2
 
 from agrae_jax.reports import curves
-from agrae_jax.reports.gather import Line, Run, before_after, flat, studies
+from agrae_jax.reports.files import Line, number
+from agrae_jax.reports.gather import Run, before_after, flat, studies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,25 +58,26 @@ def render(
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:
-    c = run.config
-    done = len(run.metrics)
+    c = flat(run.config)
+    steps, done = c["steps"], len(run.metrics)
     # The report of a run that ends is written before its status.
-    finished = run.status.get("finished") or done >= c["steps"]
-    state = "finished" if finished else f"{done} of {c['steps']} steps"
+    finished = run.status.get("finished") or done >= steps
     seconds = [
         curves.last([line], f"time/{name}_s") or 0.0
         for line in run.metrics
         for name in ("sample", "verify", "learn")
     ]
+    prompts, samples = c.get("rollout.prompts", "?"), c.get("rollout.samples", "?")
+    rate = number(c.get("optim.learning_rate"))
     return [
-        ("model", c["model"]["path"]),
-        ("method", c["method"]["name"]),
-        ("data", c["data"]["train"]),
-        ("batch", f"{c['rollout']['prompts']} prompts x {c['rollout']['samples']}"),
-        ("steps", str(c["steps"])),
-        ("learning rate", f"{c['optim']['learning_rate']:g}"),
-        ("seed", str(c["seed"])),
-        ("state", state),
+        ("model", str(c.get("model.path", "?"))),
+        ("method", str(c.get("method.name", "?"))),
+        ("data", str(c.get("data.train", "?"))),
+        ("batch", f"{prompts} prompts x {samples}"),
+        ("steps", str(steps)),
+        ("learning rate", "?" if rate is None else f"{rate:g}"),
+        ("seed", str(c.get("seed", "?"))),
+        ("state", "finished" if finished else f"{done} of {steps} steps"),
         ("time in steps", f"{sum(seconds) / 60:.1f} minutes"),
     ]
 
@@ -88,7 +90,7 @@ def _results(run: Run, *, several: bool) -> list[Table]:
             only = before or after
             if only is not None:
                 rows = [(f"pass@{k}", _cell(v)) for k, v in only["pass@k"].items()]
-                title = f"{prefix}{name}, step {only['step']}"
+                title = f"{prefix}{name}, step {only.get('step', '?')}"
                 tables.append(Table(title, ("", "percent"), rows))
             continue
         gains = (difference or {}).get("pass@k", {})
@@ -103,10 +105,11 @@ def _results(run: Run, *, several: bool) -> list[Table]:
             if k in before["pass@k"]
         ]
         note = (
-            f"{after['problems']} held-out problems x {after['samples']} samples;"
-            " percent, with 95 % intervals over problems. Entropy, nats a token:"
-            f" {before['mean_entropy']:.3f} to {after['mean_entropy']:.3f};"
-            f" mean length {before['mean_tokens']:.1f} to {after['mean_tokens']:.1f}."
+            f"{after.get('problems')} held-out problems x {after.get('samples')}"
+            " samples; percent, with 95 % intervals over problems. Entropy, nats a"
+            f" token: {_fixed(before, 'mean_entropy', 3)} to"
+            f" {_fixed(after, 'mean_entropy', 3)}; mean length"
+            f" {_fixed(before, 'mean_tokens', 1)} to {_fixed(after, 'mean_tokens', 1)}."
         )
         head = ("", "before", "after", "paired difference")
         tables.append(Table(prefix + name, head, rows, note))
@@ -167,10 +170,11 @@ def _settings(run: Run) -> list[Table]:
     return tables
 
 
-def _cell(value: Mapping[str, float] | None, sign: str = "") -> str:
-    if value is None:
+def _cell(value: Mapping[str, Any] | None, sign: str = "") -> str:
+    numbers = [number((value or {}).get(n)) for n in ("mean", "low", "high")]
+    if any(x is None for x in numbers):
         return ""
-    mean, low, high = (f"{100 * value[n]:{sign}.1f}" for n in ("mean", "low", "high"))
+    mean, low, high = (f"{100 * x:{sign}.1f}" for x in numbers if x is not None)
     return f"{mean} [{low}, {high}]"
 
 
@@ -178,9 +182,14 @@ def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.1f}"
 
 
+def _fixed(result: Line, name: str, digits: int) -> str:
+    value = number(result.get(name))
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
 def _json_in_html(value: Any) -> str:
     """JSON that ends no script element, whatever its strings hold."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

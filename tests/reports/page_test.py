@@ -1,6 +1,7 @@
 """The report: what stands in it, that completions stay text, several runs beside."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from agrae_jax import report
 from agrae_jax.errors import UserError
 from agrae_jax.reports import curves, page
 from agrae_jax.reports.gather import read_rollouts, read_run, studies
+from agrae_jax.run_directory import open_run
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
 
@@ -113,12 +115,15 @@ def test_seeds_are_one_study_and_methods_are_two(tmp_path):
         for seed in (0, 1)
     ]
     groups = studies(runs)
-    assert {k: len(v) for k, v in groups.items()} == {"name=grpo": 2, "name=a_grae": 2}
-    step, values = curves._series("reward", groups["name=grpo"])
+    assert {k: len(v) for k, v in groups.items()} == {
+        "method=grpo": 2,
+        "method=a_grae": 2,
+    }
+    step, values = curves._series("reward", groups["method=grpo"])
     assert step.tolist() == [1, 2, 3]
     assert values.round(6).tolist() == [[0.1, 0.2, 0.3], [1.1, 1.2, 1.3]]
     html = page.render(runs, {}, 0)
-    assert "name=grpo" in html and "a_grae_1: arithmetic" in html
+    assert "method=grpo" in html and "a_grae_1: arithmetic" in html
 
 
 def test_a_long_run_shows_its_first_and_last_step(tmp_path):
@@ -144,6 +149,33 @@ def test_a_run_that_has_just_begun_has_a_report(tmp_path):
         ("config.json", "[1]", "config.json should hold a JSON object"),
         ("eval/arithmetic_difference.json", "{", "difference.json cannot be read"),
         ("metrics.jsonl", '{"step": 1}\n{\n{"step": 2}\n', r"metrics.jsonl:2 is not"),
+        (
+            "metrics.jsonl",
+            '{"step": 1}\nnull\n',
+            "metrics.jsonl:2 is not a JSON object",
+        ),
+        ("metrics.jsonl", "7\n", "metrics.jsonl:1 is not a JSON object"),
+        ("metrics.jsonl", '{"step": "1"}\n', "object 1 has no step"),
+        ("metrics.jsonl", '{"step": 1' + 400 * "0" + "}\n", "object 1 has no step"),
+        ("config.json", "{}", "config.json is damaged: steps is no whole number"),
+        ("config.json", '{"steps": "3"}', "config.json is damaged: steps is no"),
+        ("rollouts/step_000001.jsonl", "1\n", "step_000001.jsonl:1 is not a JSON"),
+        *(
+            (
+                f"eval/arithmetic_{name}.json",
+                text,
+                f"{name}.json is damaged: its {field}",
+            )
+            for name in ("step_000000", "step_000003", "difference")
+            for field, text in (
+                ("pass@k", "{}"),
+                ("pass@k", '{"pass@k": 1}'),
+                ("pass@k", '{"pass@k": {"1": 0.5}}'),
+                ("pass@k", '{"pass@k": {"1": {"mean": "0.5"}}}'),
+                ("by_level", '{"pass@k": {}, "by_level": null}'),
+                ("by_level", '{"pass@k": {}, "by_level": {"easy": {"1": "x"}}}'),
+            )
+        ),
     ],
 )
 def test_a_broken_file_is_one_line(tmp_path, file, text, message):
@@ -151,6 +183,54 @@ def test_a_broken_file_is_one_line(tmp_path, file, text, message):
     (path / file).write_text(text)
     with pytest.raises(UserError, match=message):
         report.write(path)
+
+
+def test_what_is_no_number_or_no_text_is_left_out(tmp_path):
+    path = make_run(tmp_path / "run")
+    for line in ("NaN", "Infinity", "1e308", "-1e999", "1" * 400, "1" * 5000, '"nan"'):
+        with (path / "metrics.jsonl").open("a") as file:
+            file.write(f'{{"step": 4, "reward": {line}, "loss": {line}}}\n')
+    (path / "prompt.txt").unlink()
+    (path / "prompt.txt").mkdir()
+    (path / "verify" / "audit.jsonl").mkdir()
+    (path / "verify" / "ungradable.jsonl").write_bytes(b"\xff\xfe\n{}\n")
+    (path / "rollouts" / "step_000001.bak.jsonl").write_text("a copy")
+    (path / "rollouts" / "step_9.jsonl").write_text("mine")
+    (path / "eval" / "mine.json").write_text("{}")
+    (path / "config.json").write_text('{"steps": 3, "model": "x", "optim": []}')
+    run = read_run(path)
+    assert curves._series("reward", [run])[0].tolist() == [1, 2, 3]
+    html = report.write(path).read_text("utf-8")
+    assert "2 completions could not be graded" in html and 'label="Loss"' not in html
+    (path / "prompt.txt").rmdir()
+    (path / "prompt.txt").write_bytes(b"\xff 2 + 3?")
+    assert "\ufffd 2 + 3?" in report.write(path).read_text("utf-8")
+
+
+def test_an_evaluation_with_nothing_gradable_has_a_report(tmp_path):
+    path = make_run(tmp_path / "run")
+    for step in ("000000", "000003"):
+        result = {"step": 3, "pass@k": {}, "by_level": {"easy": {}}, "problems": 40}
+        result |= {"mean_entropy": float("nan"), "mean_tokens": None}
+        (path / "eval" / f"arithmetic_step_{step}.json").write_text(json.dumps(result))
+    (path / "eval" / "arithmetic_difference.json").write_text('{"pass@k": {}}')
+    html = report.write(path).read_text("utf-8")
+    assert "nats a token: - to -; mean length - to -." in html
+
+
+def test_a_diverged_step_has_rows_that_are_json(tmp_path):
+    path = make_run(tmp_path / "run")
+    row = {"draw": 2, "reward": math.nan, "logprob": [-0.5, -math.inf], "span": (0, 1)}
+    open_run(path).write_rollouts(2, [row])
+    wanted = {"draw": 2, "reward": None, "logprob": [-0.5, None], "span": [0, 1]}
+    kept = (path / "rollouts" / "step_000002.jsonl").read_text()
+    assert json.loads(kept, parse_constant=pytest.fail) == wanted
+    (path / "rollouts" / "step_000001.jsonl").write_text('{"reward": NaN}\n')  # old
+    html = report.write(path).read_text("utf-8")
+    data = re.search(r'id="data">(.*?)</script>', html)
+    assert data
+    found = json.loads(data[1], parse_constant=pytest.fail)
+    assert found["2"] == [wanted] and found["1"] == [{"reward": None}]
 
 
 def test_a_half_written_last_line_is_left_out(tmp_path):
