@@ -34,13 +34,16 @@ def test_nothing_is_unpickled_and_no_code_of_a_model_is_trusted(folder):
                 assert node.func.id not in ("eval", "__import__"), path
 
 
-def test_code_of_a_model_folder_does_not_run(tmp_path):
+def test_code_of_a_model_folder_does_not_run(tmp_path, monkeypatch):
+    # Where nobody forbids it, transformers asks, and runs it at a yes.
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
     marker = tmp_path / "ran"
     (tmp_path / "mine.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
     auto_map = {"AutoTokenizer": ["mine.Mine", None]}
     fields = {"tokenizer_class": "Mine", "auto_map": auto_map}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(fields))
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(UserError, match=f"tokenizer of {tmp_path} cannot be read"):
         tokenizer.from_folder(tmp_path)
     assert not marker.exists()
