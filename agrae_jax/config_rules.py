@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import urllib.parse
@@ -22,66 +23,69 @@ _CHOICES = {
     "updates.on_nan": ("stop", "skip"),
 }
 
+_COUNT = 2**20  # most of prompts, tokens, sizes: their products are for _check_sizes
+
 # field -> (smallest, largest allowed value or None)
 _RANGES: dict[str, tuple[float, float | None]] = {
     "seed": (0, 2**30),  # evaluation adds to it, and keys are made of int32
     "steps": (0, 10**9),
     "model.attention_block": (1, None),
     "mesh.tensor": (1, None),
-    "mesh.stuck_s": (0, None),
-    "data.max_prompt_tokens": (1, None),
-    "rollout.prompts": (1, None),
-    "rollout.samples": (2, None),
-    "rollout.max_new_tokens": (1, None),
+    "mesh.stuck_s": (0, 10**7),
+    "data.max_prompt_tokens": (1, _COUNT),
+    "rollout.prompts": (1, _COUNT),
+    "rollout.samples": (2, 2**16),
+    "rollout.max_new_tokens": (1, _COUNT),
     "rollout.top_k": (0, None),
     "rollout.top_p": (0, 1),
-    "rollout.wave": (0, None),
+    "rollout.wave": (0, _COUNT),
     "rollout.segment": (0, None),
-    "verify.workers": (1, None),
+    "verify.workers": (1, 1024),
     "verify.max_ungradable": (0, 1),
     "verify.format_weight": (0, 1),
     "verify.audit": (0, 1),
     "optim.learning_rate": (0, None),
-    "optim.warmup_steps": (0, None),
+    "optim.warmup_steps": (0, 10**9),
     "optim.beta1": (0, 0.99999),  # 1 divides by zero in the bias correction
     "optim.beta2": (0, 0.99999),
     "optim.eps": (1e-30, None),
     "optim.weight_decay": (0, None),
     "optim.clip_norm": (0, None),
-    "updates.mini_batches": (1, None),
-    "updates.epochs": (1, None),
-    "updates.micro_batches": (1, None),
+    "updates.mini_batches": (1, _COUNT),
+    "updates.epochs": (1, 1000),
+    "updates.micro_batches": (1, _COUNT),
     "updates.logprob_chunk": (1, None),
     "eval.every": (0, None),
     "eval.problems": (0, None),
     "eval.train_problems": (0, None),
-    "eval.samples": (1, 2**20),
-    "eval.chunk": (0, None),
-    "eval.temperature": (0, None),
+    "eval.samples": (1, _COUNT),
+    "eval.chunk": (0, _COUNT),
+    "eval.temperature": (0, 100),
     "eval.top_k": (0, None),
     "eval.top_p": (0, 1),
-    "eval.max_new_tokens": (0, None),
-    "eval.prompts": (0, None),
+    "eval.max_new_tokens": (0, _COUNT),
+    "eval.prompts": (0, _COUNT),
     "checkpoint.every": (1, None),
     "checkpoint.keep": (1, None),
     "checkpoint.keep_every": (0, None),
-    "checkpoint.grace_s": (0.1, None),
+    "checkpoint.grace_s": (0.1, 86400),
     "log.rollouts_every": (0, None),
     "log.gain_every": (0, None),
     "verify.deadline_s": (0.01, 3600),
-    "loss.clip_low": (0, None),
-    "loss.clip_high": (0, None),
-    "loss.dual_clip": (0, None),
-    "loss.entropy_coef": (0, None),
-    "loss.kl_coef": (0, None),
-    "loss.kl_reward_coef": (0, None),
+    "loss.clip_low": (0, 1e9),
+    "loss.clip_high": (0, 1e9),
+    "loss.dual_clip": (0, 1e9),
+    "loss.entropy_coef": (0, 1e6),
+    "loss.kl_coef": (0, 1e6),
+    "loss.kl_reward_coef": (0, 1e6),
 }
 # The same of keywords by their last name, wherever a data set takes them.
 _KWARG_RANGES: dict[str, tuple[float, float | None]] = {
     "seed": (0, 2**63 - 1),
     "size": (1, 10**9),
 }
-_POSITIVE = ("rollout.temperature", "rollout.top_p", "eval.top_p")
+_POSITIVE = {"rollout.temperature": 100, "rollout.top_p": 1, "eval.top_p": 1}
+_SMALLEST = 1e-30  # to divide by in float32
 _BIGGEST = 1e30  # of a number that is computed with in float32
 _DRAWS = 2**31 - 1  # the position in the data stream is an int32
 
@@ -94,11 +98,17 @@ def validate(config: Any) -> None:
         for name, value in _get(config, section).items():
             if name in _KWARG_RANGES:
                 _check_range(f"{section}.{name}", value, *_KWARG_RANGES[name])
-    for path in _POSITIVE:
-        if not 1e-30 <= _get(config, path) <= _BIGGEST:
+    for path, most in _POSITIVE.items():
+        if not _SMALLEST <= _get(config, path) <= most:
             raise UserError(
-                f"config.{path} must be > 0 (1e-30 to 1e30), not {_get(config, path)}"
+                f"config.{path} must be > 0 ({_SMALLEST} to {most}),"
+                f" not {_get(config, path)}"
             )
+    if 0 < config.eval.temperature < _SMALLEST:
+        raise UserError(
+            f"config.eval.temperature must be 0 or at least {_SMALLEST},"
+            f" not {config.eval.temperature}"
+        )
     for path, choices in _CHOICES.items():
         if _get(config, path) not in choices:
             raise UserError(
@@ -136,7 +146,26 @@ def _check_sizes(config: Any) -> None:
             f"config.steps={config.steps} x rollout.prompts={prompts} is more than"
             f" {_DRAWS} draws: take fewer steps"
         )
-    mini = config.updates.mini_batches
+    r, e, mini = config.rollout, config.eval, config.updates.mini_batches
+    updates = config.steps * mini * config.updates.epochs
+    if updates > _DRAWS:
+        raise UserError(
+            f"config.steps x updates.mini_batches x updates.epochs = {updates} is more"
+            f" than {_DRAWS} updates: take fewer steps"
+        )
+    tokens = prompts * r.samples * r.max_new_tokens
+    if tokens > _DRAWS:
+        raise UserError(
+            f"config.rollout.prompts x samples x max_new_tokens = {tokens} is more than"
+            f" {_DRAWS} tokens a step: make one of them smaller"
+        )
+    tokens = (e.prompts or r.wave or prompts) * (e.chunk or r.samples)
+    tokens *= e.max_new_tokens or r.max_new_tokens
+    if tokens > _DRAWS:
+        raise UserError(
+            f"config.eval.prompts x chunk x max_new_tokens = {tokens} is more than"
+            f" {_DRAWS} tokens at a time: make one of them smaller"
+        )
     if config.rollout.wave:
         _divides("rollout.wave", config.rollout.wave, "rollout.prompts", prompts)
     _divides("updates.mini_batches", mini, "rollout.prompts", prompts)
@@ -150,7 +179,8 @@ def _check_sizes(config: Any) -> None:
 
 def _divides(path: str, size: int, whole_name: str, whole: int) -> None:
     if whole % size:
-        divisors = [n for n in range(1, whole + 1) if whole % n == 0]
+        small = [n for n in range(1, math.isqrt(whole) + 1) if whole % n == 0]
+        divisors = [*small, *(whole // n for n in small)]
         near = min(divisors, key=lambda n: (abs(n - size), n))
         raise UserError(
             f"config.{path}={size} does not divide {whole_name}={whole};"
@@ -198,9 +228,20 @@ def _check_verifier(verify: Any) -> None:
 def _check_method(config: Any) -> None:
     method = methods.resolve(config.method.name, **dict(config.method.kwargs))
     method = methods.override(method, **dict(config.loss))
+    prompts, samples = config.rollout.prompts, config.rollout.samples
+    k = config.method.kwargs.get("k", 1)
+    if k > samples:
+        raise UserError(
+            f"config.method.kwargs.k={k} is more than rollout.samples={samples}"
+        )
+    draws = config.steps * prompts * max(method.refill, 1)
+    if draws > _DRAWS:
+        raise UserError(
+            f"config.steps x rollout.prompts x method.kwargs.max_batches = {draws} is"
+            f" more than {_DRAWS} draws: take fewer"
+        )
     mini = method.schedule.mini_batches
     if mini:
-        prompts = config.rollout.prompts
         _divides("method.kwargs.updates", mini, "rollout.prompts", prompts)
         each = prompts // mini
         micro = config.updates.micro_batches
@@ -249,7 +290,18 @@ def _check_model(model: Any) -> None:
     if model.path.startswith("random:"):
         from agrae_jax import models  # only here, and it brings flax
 
-        family = models.families.find(model.path.removeprefix("random:"))
+        name = model.path.removeprefix("random:")
+        if not name:
+            raise UserError(
+                "config.model.path=random: lacks a family, for example random:llama"
+            )
+        family = models.families.find(name)
+        for key, size in model.kwargs.items():
+            most = 1000 if key == "num_hidden_layers" else _COUNT
+            if isinstance(size, int) and size > most:
+                raise UserError(
+                    f"config.model.kwargs.{key} must be at most {most}, not {size}"
+                )
         family.read_config({**models.TINY, **dict(model.kwargs)})
         return
     if dict(model.kwargs):

@@ -161,14 +161,20 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
         ("--config.steps=100000000000000000000", "steps must be from 0 to 1000000000"),
         ("--config.steps=999999999", "steps=999999999 x rollout.prompts=4 is more"),
         ("--config.verify.deadline_s=1e-9", "deadline_s must be from 0.01 to 3600"),
-        ("--config.loss.clip_low=-1", "loss.clip_low must be >= 0"),
-        ("--config.loss.clip_high=-0.1", "loss.clip_high must be >= 0"),
-        ("--config.loss.kl_coef=-1", "loss.kl_coef must be >= 0"),
-        ("--config.loss.entropy_coef=-1", "loss.entropy_coef must be >= 0"),
+        ("--config.loss.clip_low=-1", "loss.clip_low must be from 0 to 1000000000"),
+        ("--config.loss.clip_high=-0.1", "loss.clip_high must be from 0 to 1000000000"),
+        ("--config.loss.kl_coef=-1", "loss.kl_coef must be from 0 to 1000000"),
+        (
+            "--config.loss.entropy_coef=-1",
+            "loss.entropy_coef must be from 0 to 1000000",
+        ),
         ("--config.method.kwargs.ddof=8", "method.kwargs.ddof must be from 0 to 1"),
         ("--config.data.train_kwargs.seed=-1", "data.train_kwargs.seed must be from 0"),
         ("--config.data.train_kwargs.size=0", "data.train_kwargs.size must be from 1"),
-        ("--config.rollout.samples=1", "config.rollout.samples must be >= 2, not 1"),
+        (
+            "--config.rollout.samples=1",
+            "config.rollout.samples must be from 2 to 65536, not 1",
+        ),
         ("--config.rollout.temperature=0", "config.rollout.temperature must be > 0"),
         ("--config.rollout.temperature=1e-320", "rollout.temperature must be > 0"),
         ("--config.rollout.segment=10101010101", "segment must be at most 2147483647"),
@@ -218,6 +224,74 @@ def test_a_bad_flag_is_one_line(flag, message):
 )
 def test_sizes_that_do_not_divide_are_one_line(flag, message):
     assert message in _refused(SMOKE, flag)
+
+
+_MANY = ("--config.rollout.prompts=1048576", "--config.updates.micro_batches=1")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ["--config.rollout.prompts=2147483647"],
+            "config.rollout.prompts must be from 1 to 1048576, not 2147483647",
+        ),
+        (
+            ["--config.rollout.prompts=1048575", "--config.updates.mini_batches=523"],
+            "nearest that does is 465",
+        ),
+        (
+            [*_MANY, "--config.rollout.max_new_tokens=1024"],
+            "prompts x samples x max_new_tokens = 8589934592 is more than 2147483647",
+        ),
+        (
+            ["--config.eval.max_new_tokens=1048576", "--config.eval.chunk=1024"],
+            "eval.prompts x chunk x max_new_tokens = 4294967296 is more than",
+        ),
+        (
+            ["--config.steps=100000000", "--config.updates.epochs=20"],
+            "mini_batches x updates.epochs = 4000000000 is more than",
+        ),
+        (
+            ["--config.model.kwargs.hidden_size=2147483648"],
+            "config.model.kwargs.hidden_size must be at most 1048576",
+        ),
+        (
+            ["--config.method.name=pass_at_k_training", "--config.method.kwargs.k=9"],
+            "config.method.kwargs.k=9 is more than rollout.samples=8",
+        ),
+        (
+            [
+                "--config.method.name=dapo",
+                "--config.method.kwargs.dynamic_sampling=True",
+                "--config.steps=100000000",
+            ],
+            "prompts x method.kwargs.max_batches = 4000000000 is more than",
+        ),
+        (
+            ["--config.optim.warmup_steps=2147483647"],
+            "warmup_steps must be from 0 to 1000000000, not 2147483647",
+        ),
+        (
+            ["--config.rollout.temperature=1e30"],
+            "rollout.temperature must be > 0 (1e-30 to 100), not 1e+30",
+        ),
+        (
+            ["--config.eval.temperature=1e-320"],
+            "eval.temperature must be 0 or at least 1e-30",
+        ),
+        (
+            ["--config.model.path=random:"],
+            "config.model.path=random: lacks a family, for example random:llama",
+        ),
+        (
+            ["--config.checkpoint.grace_s=1e30"],
+            "checkpoint.grace_s must be from 0.1 to 86400, not 1e+30",
+        ),
+    ],
+)
+def test_sizes_beyond_int32_and_memory_are_one_line(flags, message):
+    assert message in _refused(SMOKE, *flags)
 
 
 def test_bad_config_files_are_one_line(tmp_path):
