@@ -39,6 +39,8 @@ def resolve(path: str) -> Path:
     found = gguf.package_file(name) if name != path else Path(path).expanduser()
     if not found.exists():
         raise UserError(f"model.path: {path} does not exist; set --config.model.path=")
+    if not found.is_dir() and not found.is_file():  # a pipe would be waited for
+        raise UserError(f"model.path: {path} is neither a file nor a folder")
     return found
 
 
@@ -124,9 +126,15 @@ def random(family: str, kwargs: dict[str, Any], **options: Any) -> Policy:
 
 
 def _read_json(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        state = "is not a file" if file.exists() else "does not exist"
+        raise UserError(f"model.path: {file} {state}")
     try:
-        return json.loads(file.read_text())
-    except FileNotFoundError:
-        raise UserError(f"model.path: {file} does not exist") from None
-    except ValueError as error:
+        fields = json.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise UserError(f"model.path: cannot read {file}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
         raise UserError(f"model.path: {file} is not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise UserError(f"model.path: {file} should hold a JSON object")
+    return fields

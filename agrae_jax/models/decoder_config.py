@@ -16,15 +16,18 @@ HARMLESS = frozenset(
     unsloth_version""".split()
 )
 
-_SIZES = (
-    "vocab_size",
-    "hidden_size",
-    "intermediate_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "num_key_value_heads",
-    "head_dim",
-)
+# Sizes and the largest that any model can be meant to have: what is beyond is a slip,
+# and would be met as a lack of memory after minutes.
+_SIZES = {
+    "vocab_size": 10**8,
+    "hidden_size": 10**6,
+    "intermediate_size": 10**7,
+    "num_hidden_layers": 10**4,
+    "num_attention_heads": 10**5,
+    "num_key_value_heads": 10**5,
+    "head_dim": 10**5,
+    "max_position_embeddings": 10**9,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,11 +77,18 @@ def read_decoder_config(
     ones that do not matter, `tied` what a missing `tie_word_embeddings` means. A field
     that is not understood and not off (None or False) raises `UserError`.
     """
-    left = dict(fields)
-    for name in _SIZES:
-        size = left.get(name)
-        if size is not None and (type(size) is not int or size < 1):
-            raise UserError(f"model config: {name} = {size!r} must be a number >= 1")
+    left = {name: value for name, value in fields.items() if value is not None}
+    for name, most in _SIZES.items():
+        size = left.get(name, 1)
+        if type(size) is not int or not 1 <= size <= most:
+            raise _wrong(name, size, f"a whole number from 1 to {most}")
+    for name in ("rms_norm_eps", "rope_theta"):
+        if name in left:
+            _positive(name, left[name])
+    if not isinstance(left.get("tie_word_embeddings", tied), bool | None):
+        raise _wrong(
+            "tie_word_embeddings", left["tie_word_embeddings"], "true or false"
+        )
     try:
         heads = left.pop("num_attention_heads")
         width = left.pop("hidden_size")
@@ -98,7 +108,10 @@ def read_decoder_config(
         )
     except KeyError as error:
         raise UserError(f"model config: field {error.args[0]} is missing") from None
-    if config.head_dim % 2 or (not fields.get("head_dim") and width % heads):
+    if fields.get("head_dim"):
+        if config.head_dim % 2:
+            raise _wrong("head_dim", config.head_dim, "even: rotary angles turn pairs")
+    elif not config.head_dim or config.head_dim % 2 or width % heads:
         raise UserError(
             f"model config: hidden_size = {width} over num_attention_heads = {heads}"
             " must be an even number: rotary embeddings turn pairs"
@@ -108,8 +121,10 @@ def read_decoder_config(
             f"model config: num_key_value_heads = {config.kv_heads} does not divide"
             f" num_attention_heads = {config.heads}"
         )
-    layer_types = set(left.pop("layer_types", None) or ())
-    if layer_types - {"full_attention"}:
+    layer_types = left.pop("layer_types", [])
+    if not isinstance(layer_types, list) or {*map(str, layer_types)} - {
+        "full_attention"
+    }:
         raise UserError(f"model config: layer_types {layer_types} not understood")
     everywhere = {"hidden_act": "silu", "attention_dropout": 0.0}
     for name, value in {**everywhere, **required}.items():
@@ -128,8 +143,12 @@ def read_decoder_config(
 def _read_rope(left: dict[str, Any]) -> Rope:
     """Rope fields of transformers 5 (`rope_parameters`) or earlier (two fields)."""
     theta = left.pop("rope_theta", None)
-    scaling = dict(left.pop("rope_scaling", None) or {})
-    scaling |= left.pop("rope_parameters", None) or {}
+    scaling: dict[str, Any] = {}
+    for name in ("rope_scaling", "rope_parameters"):
+        given = left.pop(name, None) or {}
+        if not isinstance(given, Mapping):
+            raise _wrong(name, given, "an object of fields")
+        scaling |= given
     theta = scaling.pop("rope_theta", theta)
     kind = scaling.pop("rope_type", None) or scaling.get("type") or "default"
     scaling.pop("type", None)
@@ -143,7 +162,7 @@ def _read_rope(left: dict[str, Any]) -> Rope:
             "original_max_position_embeddings": "original_positions",
         },
     }
-    if kind not in names:
+    if not isinstance(kind, str) or kind not in names:
         raise UserError(f"model config: rope_type = {kind!r} is not supported")
     wanted = names[kind]
     if kind == "default" and scaling.get("factor") == 1.0:
@@ -153,8 +172,26 @@ def _read_rope(left: dict[str, Any]) -> Rope:
     if set(scaling) != set(wanted):
         odd = sorted(set(scaling) ^ set(wanted))
         raise UserError(f"model config: rope_type {kind!r} with fields {odd} amiss")
+    for name, value in {**scaling, "rope_theta": theta}.items():
+        if name != "rope_theta" or value is not None:
+            _positive(name, value)
+    if kind == "llama3" and scaling["low_freq_factor"] >= scaling["high_freq_factor"]:
+        low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+        raise _wrong("low_freq_factor", low, f"below high_freq_factor = {high}")
     return Rope(
         theta=10000.0 if theta is None else theta,
         kind=kind,
         **{wanted[name]: value for name, value in scaling.items()},
     )
+
+
+def _positive(name: str, value: Any) -> None:
+    """Raises `UserError` unless `value` is a number that float32 holds, above 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(name, value, "a number > 0")
+    if not 0 < value < 1e30:
+        raise _wrong(name, value, "a number > 0")
+
+
+def _wrong(name: str, value: Any, must: str) -> UserError:
+    return UserError(f"model config: {name} = {repr(value)[:40]} must be {must}")

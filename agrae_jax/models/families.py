@@ -67,7 +67,7 @@ FAMILIES = {
 
 def find(model_type: str | None) -> Family:
     """The family of a `config.json`'s model_type; raises `UserError` if unknown."""
-    if model_type not in FAMILIES:
+    if not isinstance(model_type, str) or model_type not in FAMILIES:
         known = ", ".join(FAMILIES)
         raise UserError(
             f"model config: model_type {model_type!r} is not known; known: {known}"

@@ -19,6 +19,7 @@ from agrae_jax.errors import UserError
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
+_DTYPES = ("F32", "BF16", "F16", "F64")
 
 
 class Folder:
@@ -39,8 +40,14 @@ class Folder:
         for file in files:
             with _open(file) as tensors:
                 for name in tensors.keys():
+                    part = tensors.get_slice(name)
+                    if part.get_dtype() not in _DTYPES:
+                        raise UserError(
+                            f"model.path: {file}: tensor {name} is of dtype"
+                            f" {part.get_dtype()}, not of {', '.join(_DTYPES)}"
+                        )
                     self._file[name] = file
-                    self._shapes[name] = tuple(tensors.get_slice(name).get_shape())
+                    self._shapes[name] = tuple(part.get_shape())
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of every tensor, by name."""
@@ -103,15 +110,31 @@ def _parts(sizes: Mapping[str, int], file_bytes: int) -> list[list[str]]:
 
 def _weight_map(index: Path) -> dict[str, str]:
     try:
-        return json.loads(index.read_text("utf-8"))["weight_map"]
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"model.path: {index} is not an index of tensors") from None
+        listed = json.loads(index.read_text("utf-8"))["weight_map"]
+        # a file of the folder itself: no path leads out of it
+        good = all(Path(file).name == file for file in listed.values())
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):
+        good, listed = False, {}
+    if not good or not listed:
+        raise UserError(
+            f"model.path: {index} is not an index of tensors: its weight_map should"
+            " name a file for every tensor"
+        )
+    return listed
 
 
 def _open(file: Path) -> Any:
-    if not file.exists():
-        raise UserError(f"model.path: {file} does not exist")
+    if not file.is_file():
+        state = "is not a file" if file.exists() else "does not exist"
+        raise UserError(f"model.path: {file} {state}")
     try:
         return safe_open(file, framework="np")
-    except SafetensorError as error:
+    except (SafetensorError, OSError) as error:
         raise UserError(f"model.path: {file} is damaged: {error}") from None

@@ -22,6 +22,7 @@ from agrae_jax.types import Params
 # (our path, their name with {} for the layer, leading axes that are a matrix's inputs
 # or 0 where it is none)
 Mapping = tuple[tuple[str, str, int], ...]
+_CHECKED = 64  # rows of a tensor in which numbers are looked at
 Bounds = tuple[tuple[int, int], ...]  # (start, stop) of every axis
 
 
@@ -165,7 +166,12 @@ def _read(
     transposed = kind[1] > 0
     tensor = source.read(name, tuple(reversed(rows) if transposed else rows))
     tensor = tensor.T if transposed else tensor
-    into[...] = tensor.reshape(sizes)[tuple(cuts)]
+    with np.errstate(invalid="ignore"):  # said below, by name
+        into[...] = tensor.reshape(sizes)[tuple(cuts)]
+    # Some rows of every tensor: all would take as long again as reading them.
+    some = into[:: max(1, len(into) // _CHECKED)] if into.ndim else into
+    if not np.isfinite(some).all():
+        raise UserError(f"model weights: tensor {name} holds what is no finite number")
 
 
 def _groups(rank: int, path: str, inputs: int) -> list[slice]:

@@ -35,6 +35,14 @@ QWEN_7B = {
     "vocab_size": 152064,
 }
 
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192,
+}
+
 
 def read(**changes):
     fields = {**QWEN_7B, **changes}
@@ -122,6 +130,30 @@ def test_rope_fields_of_both_generations(changes, rope):
         ({"quantization_config": {"bits": 4}}, "quantization_config"),
         ({"hidden_size": ...}, "hidden_size is missing"),
         ({"num_key_value_heads": 3}, "num_key_value_heads = 3 does not divide"),
+        ({"rope_theta": 0}, "rope_theta = 0 must be a number > 0"),
+        ({"rope_theta": "x"}, "rope_theta = 'x' must be a number > 0"),
+        ({"rope_theta": float("nan")}, "rope_theta = nan must be a number > 0"),
+        ({"rope_parameters": {"rope_theta": [1]}}, "rope_theta = [1] must be"),
+        ({"rope_scaling": {**LLAMA3, "factor": "a"}}, "factor = 'a' must be a number"),
+        (
+            {"rope_scaling": {**LLAMA3, "original_max_position_embeddings": 0}},
+            "original_max_position_embeddings = 0 must be a number > 0",
+        ),
+        (
+            {"rope_scaling": {**LLAMA3, "low_freq_factor": 4.0}},
+            "low_freq_factor = 4.0 must be below high_freq_factor = 4.0",
+        ),
+        ({"rope_scaling": {"rope_type": ["x"]}}, "rope_type = ['x'] is not supported"),
+        ({"rope_scaling": "linear"}, "rope_scaling = 'linear' must be an object"),
+        ({"rms_norm_eps": "x"}, "rms_norm_eps = 'x' must be a number > 0"),
+        ({"tie_word_embeddings": 1}, "tie_word_embeddings = 1 must be true or false"),
+        ({"layer_types": 7}, "layer_types 7 not understood"),
+        ({"hidden_size": None}, "hidden_size is missing"),
+        ({"num_hidden_layers": 10**7}, "num_hidden_layers = 10000000 must be a whole"),
+        ({"vocab_size": True}, "vocab_size = True must be a whole number from 1"),
+        ({"head_dim": 3}, "head_dim = 3 must be even"),
+        ({"num_attention_heads": 5}, "hidden_size = 3584 over num_attention_heads = 5"),
+        ({"model_type": ["qwen2"]}, "model_type ['qwen2'] is not known"),
         ({"model_type": "mamba"}, "model_type 'mamba' is not known; known: llama"),
         ({"model_type": "llama", "attention_bias": True}, "attention_bias = True"),
         ({"model_type": "llama"}, "max_window_layers = 28 is not understood"),

@@ -1,6 +1,7 @@
 """Folders, state dicts and parameters: loaded exactly, or an error with the name."""
 
 import json
+import os
 
 import jax
 import jax.numpy as jnp
@@ -129,6 +130,11 @@ def test_tied_heads_ignore_a_stored_copy(state, tmp_path):
             {"model.layers.1.mlp.up_proj.weight": np.ones((8, 12), np.float32)},
             r"up_proj.weight has shape \(8, 12\), the config asks for \(12, 8\)",
         ),
+        (
+            {"model.layers.1.mlp.up_proj.weight": np.full((12, 8), np.nan, "f")},
+            "1.mlp.up_proj.weight holds what is no finite number",
+        ),
+        ({"model.norm.weight": np.ones(8, np.int32)}, "norm.weight is of dtype I32"),
     ],
 )
 def test_a_tensor_amiss_raises_with_its_name(state, tmp_path, change, words):
@@ -145,12 +151,29 @@ def test_missing_and_damaged_files_raise_with_their_names(state, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(FIELDS))
     with pytest.raises(UserError, match="model.safetensors does not exist"):
         models.from_pretrained(str(tmp_path))
+    (tmp_path / "model.safetensors").mkdir()
+    with pytest.raises(UserError, match="model.safetensors is not a file"):
+        models.from_pretrained(str(tmp_path))
+    (tmp_path / "model.safetensors").rmdir()
     (tmp_path / "model.safetensors").write_bytes(b"\x00" * 64)
     with pytest.raises(UserError, match="model.safetensors is damaged"):
         models.from_pretrained(str(tmp_path))
-    (tmp_path / "config.json").write_text("{")
-    with pytest.raises(UserError, match="config.json is not JSON"):
-        models.from_pretrained(str(tmp_path))
+    index = tmp_path / "model.safetensors.index.json"
+    for listed in (None, [], {}, ["a"], {"a": 1}, {"a": None}, {"a": "../b"}):
+        index.write_text(json.dumps({"weight_map": listed}))
+        with pytest.raises(UserError, match="index.json is not an index of tensors"):
+            models.from_pretrained(str(tmp_path))
+    for text, words in (
+        (b"{", "is not JSON"),
+        (b"\xff", "is not JSON"),
+        (b"[]", "hold"),
+    ):
+        (tmp_path / "config.json").write_bytes(text)
+        with pytest.raises(UserError, match=f"config.json .*{words}"):
+            models.from_pretrained(str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="pipe is neither a file nor a folder"):
+        models.from_pretrained(str(tmp_path / "pipe"))
 
 
 def test_parameters_of_another_tree_shape_or_dtype_raise_with_the_path():
