@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
 
 from agrae_jax.checkpoint import Checkpoints
 from agrae_jax.checksums import BrokenCheckpoint
@@ -20,7 +22,9 @@ class Best:
 
     def __init__(self, run: RunDirectory, name: str, console: Console):
         self._name, self._console = name, console
-        self._kept = Checkpoints(run.path / "best", keep=1, say=console.warn)
+        # beside the checkpoints, which are common to all processes
+        folder = run.checkpoints.parent / "best"
+        self._kept = Checkpoints(folder, keep=1, say=console.warn)
         self._step, self._value = self._kept.latest(), float("-inf")
         if self._step is not None:
             try:
@@ -45,7 +49,11 @@ class Best:
             return
         if value <= self._value or step == self._step:
             return
-        state = TrainState(jnp.int32(step), params, opt_state=(), method_state=())
+        where = jax.tree.leaves(params)[0].sharding
+        if isinstance(where, NamedSharding):  # of all processes, as they are
+            where = NamedSharding(where.mesh, PartitionSpec())
+        number = jax.device_put(np.int32(step), where)
+        state = TrainState(number, params, opt_state=(), method_state=())
         self._kept.save(step, state, {"metric": self._name, "value": value})
         self._kept.wait()
         self._step, self._value = step, value

@@ -93,6 +93,13 @@ def gather(value: Any) -> list[Any]:
     return [json.loads(row[:size].tobytes()) for row, size in pairs]
 
 
+def from_first(value: Any) -> Any:
+    """Process 0's JSON value, whatever the others give; all must call."""
+    if jax.process_count() == 1:
+        return value
+    return gather(value if jax.process_index() == 0 else None)[0]
+
+
 def check_alike(facts: Mapping[str, Any]) -> None:
     """Raises `UserError`, in every process, naming the first fact that differs.
 

@@ -13,10 +13,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from agrae_jax import build, sharding
 from agrae_jax.console import Console, duration
 from agrae_jax.data import fingerprint
 from agrae_jax.data.batches import Encoded, eval_batches
+from agrae_jax.distributed import from_first
 from agrae_jax.errors import UserError
 from agrae_jax.evaluation import voting, waves
 from agrae_jax.evaluation.progress import Progress
@@ -111,7 +114,10 @@ class SetEvaluator:
         where one of other settings is.
         """
         settings = self.settings(dataset, encoded)
-        there = read_result(directory, name, self._console.warn)
+        first = jax.process_index() == 0  # the one that reads and writes
+        there = from_first(
+            read_result(directory, name, self._console.warn) if first else None
+        )
         if there is not None:
             refuse_other(directory, name, there, settings | {"step": step})
             self._console.say(f"evaluation {name} is there already")
@@ -121,8 +127,9 @@ class SetEvaluator:
         batches = list(eval_batches(encoded, batch=wave))
         how = {"wave": wave, "chunk": self._sampling.chunk, "step": step}
         how |= {"mesh": dict(self._model.mesh.shape)}
-        progress = Progress(_progress_path(directory, name, settings | how))
-        if progress.resumed:
+        path = _progress_path(directory, name, settings | how)
+        progress = Progress(path) if first else None
+        if progress and progress.resumed:
             self._console.say(f"evaluation {name} goes on where it was ended")
         total = len(batches) * self._sampling.units
         try:
@@ -154,12 +161,15 @@ class SetEvaluator:
             }
             if settings["temperature"] == 0:
                 result["greedy"] = result["avg@n"]
-            directory.write_samples(name, progress.samples())
-            directory.write_evaluation(name, result)
+            if progress:
+                directory.write_samples(name, progress.samples())
+                directory.write_evaluation(name, result)
         except BaseException:
-            progress.close()
+            if progress:
+                progress.close()
             raise
-        progress.remove()
+        if progress:
+            progress.remove()
         self._console.say(_line(name, result))
         return result
 

@@ -2,6 +2,7 @@
 
 A chunk is what is on the devices at a time, so memory does not grow with n. The noise
 of a sample is that of (seed, problem, number of the sample), whatever chunk or wave.
+Of several processes each grades the rows it holds; what is on disk process 0 says.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from agrae_jax.data.batches import HostBatch
 from agrae_jax.data.problem import Problem
-from agrae_jax.distributed import local_rows
+from agrae_jax.distributed import from_first, gather, local_rows, local_slice
 from agrae_jax.evaluation.progress import Progress, Row
 from agrae_jax.evaluation.voting import NO_ANSWER, Same, answer_classes
 from agrae_jax.grading import DecodeFn, GradeFn, grade_rows
@@ -57,24 +59,26 @@ def run_waves(
     decode: DecodeFn,
     grade: GradeFn,
     same: Same | None,
-    progress: Progress,
+    progress: Progress | None,
     on_unit: Callable[[], None] = lambda: None,
 ) -> list[Record]:
     """Per-problem records, in order; every completion goes to `progress`.
 
-    What `progress` holds already is not sampled again. `same` says which answers are
+    What `progress` holds already is not sampled again; all processes but the first
+    have None. `same` says which answers are
     one class for the vote, None: those that are written alike.
     """
     records: list[Record] = []
     for number, batch in enumerate(batches):
-        done = progress.records(number)
+        done = from_first(progress.records(number) if progress else None)
         if done is None:
             rows = _wave(
                 params, number, batch, sampling, decode, grade, progress, on_unit
             )
             problems = batch.problems[: int(batch.weight_B.sum())]
-            done = _records(problems, rows, same)
-            progress.finish(number, done)
+            done = from_first(_records(problems, rows, same) if progress else None)
+            if progress:
+                progress.finish(number, done)
         else:
             for _ in range(sampling.units):
                 on_unit()
@@ -89,25 +93,29 @@ def _wave(
     sampling: Sampling,
     decode: DecodeFn,
     grade: GradeFn,
-    progress: Progress,
+    progress: Progress | None,
     on_unit: Callable[[], None],
 ) -> list[Row]:
     rows: list[Row] = []
+    own = local_slice(len(batch.problems))
+    prompts = jax.tree.map(lambda x: x[own], batch.prompts)
     for unit in range(sampling.units):
-        found = progress.rows(number, unit)
+        found = from_first(progress.rows(number, unit) if progress else None)
         if found is None:
             first = unit * sampling.chunk
             if unit == sampling.count:
                 assert sampling.greedy is not None
-                rollout, names = sampling.greedy(params, batch.prompts, None), [GREEDY]
+                rollout, names = sampling.greedy(params, prompts, None), [GREEDY]
             else:
                 # One chunk is the program that training samples with, bit for bit.
                 rollout = sampling.sample(
-                    params, batch.prompts, None if sampling.count == 1 else first
+                    params, prompts, None if sampling.count == 1 else first
                 )
                 names = range(first, min(first + sampling.chunk, sampling.samples))
-            found = _rows(rollout, batch, names, decode, grade)
-            progress.add(number, unit, found)
+            parts = gather(_rows(rollout, batch, names, decode, grade))
+            found = [row for part in parts for row in part]
+            if progress:
+                progress.add(number, unit, found)
         rows += found
         on_unit()
     return rows
@@ -120,14 +128,15 @@ def _rows(
     decode: DecodeFn,
     grade: GradeFn,
 ) -> list[Row]:
-    """One object a completion, those of a problem together."""
-    real = int(batch.weight_B.sum())  # rows after these only fill the batch
+    """One object a completion of this process, those of a problem together."""
+    own = local_slice(len(batch.problems))
+    real = int(batch.weight_B[own].sum())  # rows after these only fill the batch
     cut = (slice(real), slice(len(names)))
     completion = local_rows(rollout.completion_BGT)[cut]
     length = local_rows(rollout.length_BG)[cut]
     truncated = local_rows(rollout.stop_BG)[cut] == STOP_LENGTH
     entropy = local_rows(rollout.entropy_BGT)[cut].astype(np.float64).sum(-1)
-    problems = batch.problems[:real]
+    problems = batch.problems[own][:real]
     golds = [problem.answer for problem in problems]
     graded, verdicts = grade_rows(completion, length, golds, decode=decode, grade=grade)
     return [
