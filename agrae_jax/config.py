@@ -125,7 +125,14 @@ def parse(
     saved. `--help` prints every field, with its value so far, and exits. Raises
     `UserError`.
     """
-    extra = dict(extra_flags or {})
+    try:
+        return _parse(argv, dict(extra_flags or {}), from_run)
+    except UserError as error:
+        message = config_text.shortened(str(error))
+        raise UserError(message, exit_code=error.exit_code) from None
+
+
+def _parse(argv: Sequence[str], extra: dict[str, Flag], from_run: bool) -> Parsed:
     given = config_text.split(argv)
     wants_help = any(name == "help" for name, _ in given)
     flags = {name: flag.default for name, flag in extra.items()}

@@ -9,7 +9,7 @@ import urllib.parse
 from pathlib import Path
 from typing import Any
 
-from agrae_jax import methods
+from agrae_jax import config_text, methods
 from agrae_jax.data import arithmetic, datasets
 from agrae_jax.errors import UserError
 from agrae_jax.verify import verifiers
@@ -92,6 +92,8 @@ _DRAWS = 2**31 - 1  # the position in the data stream is an int32
 
 def validate(config: Any) -> None:
     """Raises `UserError` for the first value that cannot work, naming the mend."""
+    for path, value in config_text.leaves(config.to_dict()):
+        _check_text(path, value)
     for path, (low, high) in _RANGES.items():
         _check_range(path, _get(config, path), low, high)
     for section in ("data.train_kwargs", "data.test_kwargs"):
@@ -113,7 +115,7 @@ def validate(config: Any) -> None:
         if _get(config, path) not in choices:
             raise UserError(
                 f"config.{path} must be one of {', '.join(choices)},"
-                f" not {_get(config, path)!r}"
+                f" not {config_text.shown(_get(config, path))}"
             )
     if config.mesh.fsdp != -1 and config.mesh.fsdp < 1:
         raise UserError(f"config.mesh.fsdp must be -1 or >= 1, not {config.mesh.fsdp}")
@@ -125,6 +127,20 @@ def validate(config: Any) -> None:
     _check_method(config)
     _check_model(config.model)
     _check_data(config)
+
+
+def _check_text(path: str, value: Any) -> None:
+    """Raises where a text, or one in a tuple, holds what UTF-8 cannot write."""
+    if isinstance(value, tuple):
+        for part in value:
+            _check_text(path, part)
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise UserError(
+                f"config.{path} must be text in UTF-8, not {config_text.shown(value)}"
+            ) from None
 
 
 def _check_range(path: str, value: Any, low: float, high: float | None) -> None:
@@ -212,7 +228,7 @@ def _check_examples(examples: Any) -> None:
         if not pair or not all(isinstance(text, str) for text in example):
             raise UserError(
                 "config.data.examples must hold (question, answer) pairs of strings,"
-                f" not {example!r}"
+                f" not {config_text.shown(example)}"
             )
 
 
@@ -296,12 +312,6 @@ def _check_model(model: Any) -> None:
                 "config.model.path=random: lacks a family, for example random:llama"
             )
         family = models.families.find(name)
-        for key, size in model.kwargs.items():
-            most = 1000 if key == "num_hidden_layers" else _COUNT
-            if isinstance(size, int) and size > most:
-                raise UserError(
-                    f"config.model.kwargs.{key} must be at most {most}, not {size}"
-                )
         family.read_config({**models.TINY, **dict(model.kwargs)})
         return
     if dict(model.kwargs):

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agrae_jax.errors import UserError
+
+_LONG = 80  # characters of a value that a message shows
+# What Python's own parser raises: the last two by deep nesting.
+_UNREAD = (SyntaxError, RecursionError, MemoryError)
+_WANTED: dict[type, str] = {
+    bool: "true or false",
+    tuple: "a tuple such as (1,2)",
+    str: "text in UTF-8",
+}
 
 
 def split(argv: Sequence[str]) -> list[tuple[str, str | None]]:
@@ -51,13 +61,28 @@ def convert(text: str | None, kind: type, field: str, *, optional: bool = False)
             return _tuple(text)
         if kind is float:
             return _finite(text)
-        if kind in (int, str):
-            return kind(text)
-        return _literal(text)
-    except (ValueError, KeyError, SyntaxError):
-        shown = {bool: "true or false", tuple: "a tuple such as (1,2)"}
-        wanted = shown.get(kind, f"a value of type {kind.__name__}")
-        raise UserError(f"{field} takes {wanted}, not {text!r}") from None
+        if kind is str:
+            text.encode()  # the shell hands over bytes that are no UTF-8, too
+            return text
+        return int(text) if kind is int else _literal(text)
+    except (ValueError, KeyError, TypeError, *_UNREAD):
+        wanted = _WANTED.get(kind, f"a value of type {kind.__name__}")
+        raise UserError(f"{field} takes {wanted}, not {shown(text)}") from None
+
+
+def shown(value: Any) -> str:
+    """A value as a message has it: of a long one the beginning."""
+    text = repr(value)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}.. ({len(text)} characters)"
+
+
+def shortened(message: str) -> str:
+    """A message in which no word is long enough to hide the rest."""
+
+    def cut(word: re.Match[str]) -> str:
+        return f"{word[0][:_LONG]}.. ({len(word[0])} characters)"
+
+    return re.sub(r"\S{200,}", cut, message)
 
 
 def near(word: str, known: Iterable[str], prefix: str = "") -> str:
@@ -169,19 +194,31 @@ def _finite(text: str) -> float:
 
 
 def _tuple(text: str) -> tuple[Any, ...]:
-    """A Python tuple, one value, or words with commas between them."""
+    """A Python tuple, one value, or words with commas between them.
+
+    Of texts, numbers and tuples of them: sets, dicts and bytes are not JSON.
+    """
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, *_UNREAD):
         if text.strip()[:1] in tuple("([{\"'"):
             raise ValueError(text) from None
         words = [word.strip() for word in text.split(",")]
         value = tuple(_literal(word) for word in words if word)
-    return tuple(value) if isinstance(value, tuple | list) else (value,)
+    value = _plain(value)
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return tuple(map(_plain, value))
+    if value is not None and not isinstance(value, str | int | float):
+        raise ValueError(value)
+    return value
 
 
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, *_UNREAD):
         return text

@@ -152,7 +152,7 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
         ("--config.model.path=package:", "lacks the name of an installed wheel"),
         (
             "--config.model.kwargs.num_attention_heads=0",
-            "num_attention_heads = 0 must be a number >= 1",
+            "num_attention_heads = 0 must be a whole number from 1 to 100000",
         ),
         (
             "--config.model.kwargs.hidden_size=60",
@@ -179,7 +179,36 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
         ("--config.rollout.temperature=1e-320", "rollout.temperature must be > 0"),
         ("--config.rollout.segment=10101010101", "segment must be at most 2147483647"),
         ("--config.optim.learning_rate=1e300", "learning_rate must be at most 1e"),
-        ("--config.data.train_kwargs.levels=({'a': 1},)", "no level {'a': 1}"),
+        ("--config.data.train_kwargs.levels=({'a': 1},)", "takes a tuple such as"),
+        (
+            "--config.data.train_kwargs.levels=[[[]]]",
+            r"arithmetic has no level \(\(\),\)",
+        ),
+        ("--config.data.train_kwargs.levels={1}", "takes a tuple .*, not '.1.'"),
+        ('--config.data.train_kwargs.levels=b"x"', "takes a tuple .*, not 'b\"x\"'"),
+        ("--config.data.examples=((b'a','c'),)", "examples takes a tuple such as"),
+        (
+            f"--config.data.examples={'-' * 100_000}",
+            f"pairs of strings, not '{'-' * 79}.. .100002 characters.$",
+        ),
+        (
+            f"--config.data.examples={'(' * 5000}",
+            f"takes a tuple .*, not '{'[(]' * 79}.. .5002 characters.$",
+        ),
+        (
+            "--config.data.train_kwargs.levels=sum_2_1,sum_to_9,sum_to_9",
+            "train_kwargs.levels: arithmetic is given level 'sum_to_9' twice",
+        ),
+        ("--config.data.system=\udcff", r"system takes text in UTF-8, not '\\udcff'$"),
+        (
+            r"--config.data.examples=(('\ud800','a'),)",
+            r"examples must be text in UTF-8, not '\\ud800'$",
+        ),
+        (f"--config.data.template={'a' * 5000}", r"'a{79}.. .5002 characters.$"),
+        (
+            f"--config.method.name={'a' * 5000}",
+            "^.{80}.. .5019 characters. is not a method",
+        ),
         (
             "--config.data.train_kwargs.levels=()",
             "train_kwargs.levels: arithmetic needs at least one level of sum_to_9",
@@ -254,7 +283,7 @@ _MANY = ("--config.rollout.prompts=1048576", "--config.updates.micro_batches=1")
         ),
         (
             ["--config.model.kwargs.hidden_size=2147483648"],
-            "config.model.kwargs.hidden_size must be at most 1048576",
+            "hidden_size = 2147483648 must be a whole number from 1 to 1000000",
         ),
         (
             ["--config.method.name=pass_at_k_training", "--config.method.kwargs.k=9"],

@@ -200,6 +200,9 @@ def check_levels(levels: Sequence[str]) -> None:
             raise UserError(
                 f"arithmetic has no level {name!r}; levels: {', '.join(LEVELS)}"
             )
+    for name in LEVELS:
+        if list(levels).count(name) > 1:
+            raise UserError(f"arithmetic is given level {name!r} twice")
 
 
 def in_test(name: str, operands: Sequence[int]) -> bool:
