@@ -136,11 +136,29 @@ def _render_plain(
 
 
 def _render_chat(turns: Messages, tokenizer: Tokenizer) -> str:
-    if tokenizer.chat_template is None:
+    template, others = tokenizer.chat_template, ", ".join(TEMPLATES[1:])
+    if template is None:
         raise UserError(
             "data.template is chat but the tokenizer has no chat template;"
-            f" choose one of {', '.join(TEMPLATES[1:])}"
+            f" choose one of {others}"
         )
+    if not isinstance(template, str):
+        raise UserError(
+            "the tokenizer's chat_template is no text (of several, one has to be named"
+            f" default); mend it or set data.template to one of {others}"
+        )
+    text = _run_chat(template, turns, tokenizer)
+    if turns[-1]["content"].strip() not in text:
+        other = [*turns[:-1], {**turns[-1], "content": "7 + 8?"}]
+        if _run_chat(template, other, tokenizer) == text:
+            raise UserError(
+                "the tokenizer's chat template does not show the question; mend it or"
+                f" set data.template to one of {others}"
+            )
+    return text
+
+
+def _run_chat(template: str, turns: Messages, tokenizer: Tokenizer) -> str:
     # The settings under which Hugging Face templates are written. No clock: a prompt
     # must not change from one day to the next, and templates that ask for the date
     # have a fixed one to fall back on.
@@ -152,15 +170,16 @@ def _render_chat(turns: Messages, tokenizer: Tokenizer) -> str:
         value, ensure_ascii=False, **options
     )
     try:
-        return environment.from_string(tokenizer.chat_template).render(
+        return environment.from_string(template).render(
             messages=turns,
             add_generation_prompt=True,
             bos_token=tokenizer.token(tokenizer.bos_id),
             eos_token=tokenizer.token(min(tokenizer.eos_ids)),
             pad_token=tokenizer.token(tokenizer.pad_id),
         )
-    except jinja2.TemplateError as error:
-        raise UserError(f"the tokenizer's chat template failed: {error}") from None
+    except Exception as error:  # a template is a program: it raises what it likes
+        text = str(error) or type(error).__name__
+        raise UserError(f"the tokenizer's chat template failed: {text[:300]}") from None
 
 
 def _raise(message: str) -> None:

@@ -26,7 +26,7 @@ class Tokenizer:
     pad_id: int
     bos_id: int | None
     adds_bos: bool  # plain text starts with the bos token
-    chat_template: str | None
+    chat_template: str | None  # of a folder: as found, which may be no text
 
     @property
     def vocab_size(self) -> int:
@@ -92,14 +92,16 @@ def from_folder(path: str | Path) -> Tokenizer:
     adds_bos = hf.bos_token_id is not None and hf("")["input_ids"][:1] == [
         hf.bos_token_id
     ]
-    pad_id = hf.pad_token_id
+    pad_id, template = hf.pad_token_id, hf.chat_template
+    if isinstance(template, dict):  # several: transformers, too, takes this one
+        template = template.get("default", template)
     return Tokenizer(
         backend=backend,
         eos_ids=eos_ids,
         pad_id=min(eos_ids) if pad_id is None else pad_id,
         bos_id=hf.bos_token_id,
         adds_bos=adds_bos,
-        chat_template=hf.chat_template,
+        chat_template=template,
     )
 
 

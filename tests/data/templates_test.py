@@ -161,6 +161,17 @@ def test_a_missing_or_bad_chat_template_is_one_line():
         ("{% if %}", "chat template failed"),
         ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "chat template failed"),
         ("{{ messages.append(1) }}", "chat template failed"),
+        ('{{ 1 + "a" }}', "chat template failed: unsupported operand"),
+        ("{{ 1 / 0 }}", "chat template failed: division by zero"),
+        ("{% for i in range(10 ** 9) %}{% endfor %}", "failed: Range too big"),
+        (
+            "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+            "failed: maximum recursion",
+        ),
+        (7, "chat_template is no text"),
+        ({"tool_use": "{{ messages }}"}, "chat_template is no text .* named default"),
+        ("hello", "does not show the question; .* data.template to one of qwen"),
+        ("{{ messages[0].role }}", "does not show the question"),
     ):
         bad = dataclasses.replace(TINY, chat_template=broken)
         with pytest.raises(UserError, match=message) as caught:

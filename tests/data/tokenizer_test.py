@@ -198,6 +198,12 @@ def test_from_folder_equals_the_hugging_face_tokenizer(tmp_path, smollm):
         assert ours.encode(text) == smollm.encode(text)
 
 
+def test_of_several_chat_templates_the_default_one_is_taken(tmp_path):
+    several = {"default": "{{ messages }}", "tool_use": "x"}
+    _save(tmp_path, tk.tiny().backend, eos_token="<|im_end|>", chat_template=several)
+    assert tk.from_folder(tmp_path).chat_template == "{{ messages }}"
+
+
 def test_from_folder_knows_whether_text_starts_with_bos(tmp_path):
     backend = tokenizers.Tokenizer(
         tokenizers.models.BPE(vocab={"<s>": 0, "</s>": 1, "a": 2}, merges=[])
