@@ -7,6 +7,7 @@ the grace, ends the process at once: the last checkpoint on disk is whole all th
 
 from __future__ import annotations
 
+import http.client
 import os
 import select
 import signal
@@ -24,6 +25,7 @@ from agrae_jax.errors import Preempted
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _QUIET = "NONE"  # what Google's metadata server answers while nothing is planned
 _POLL_S, _REPLY_S = 5.0, 2.0
+_LONGEST_S = 3600.0  # of one wait: the system takes no number of seconds
 
 
 class Notice:
@@ -89,11 +91,14 @@ class Notice:
         while True:
             left = None
             if self._deadline is not None:
-                left = max(0.0, self._deadline - time.monotonic())
+                left = self._deadline - time.monotonic()
+                left = min(max(0.0, left), _LONGEST_S)
             ready, _, _ = select.select([self._in], [], [], left)
             if self._closed.is_set():
                 self._in.close()
                 return
+            if not ready and time.monotonic() < (self._deadline or 0):
+                continue
             if not ready:
                 self._say(
                     f"the grace of {self._grace_s:g} s (checkpoint.grace_s) is over:"
@@ -107,14 +112,16 @@ class Notice:
 
     def _poll(self) -> None:
         reached = False
-        request = urllib.request.Request(
-            self._url, headers={"Metadata-Flavor": "Google"}
-        )
         while not self._closed.wait(_POLL_S if reached else 0):
             try:
+                request = urllib.request.Request(
+                    self._url, headers={"Metadata-Flavor": "Google"}
+                )
+                if request.type not in ("http", "https"):  # no file is to be read
+                    raise ValueError("it must begin with http:// or https://")
                 with urllib.request.urlopen(request, timeout=_REPLY_S) as reply:
-                    told = reply.read(200).decode(errors="replace").strip()
-            except (OSError, ValueError) as error:
+                    told = _line(reply.read(200))
+            except (OSError, ValueError, http.client.HTTPException) as error:
                 self._say(f"checkpoint.notice_url cannot be read, so not used: {error}")
                 return
             reached = True
@@ -138,6 +145,13 @@ class Notice:
             f"{reason}: saving at the end of this phase, at most {self._grace_s:g} s;"
             " another signal ends at once"
         )
+
+
+def _line(reply: bytes) -> str:
+    """What can be shown of an answer; not empty, since it is the reason to end."""
+    text = " ".join(reply.decode(errors="replace").split())
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return shown or "an empty maintenance notice"
 
 
 def _remembered(number: int, frame: FrameType | None) -> None:

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from agrae_jax import preemption
 from agrae_jax.errors import PREEMPTED, Preempted
 from agrae_jax.preemption import Notice
 
@@ -90,6 +91,35 @@ def test_a_maintenance_notice_asks_too(monkeypatch):
     server.shutdown()
     server.server_close()
     assert codes == [143]
+
+
+def test_a_grace_of_ages_leaves_the_second_signal_its_meaning():
+    notice, lines, codes = made(grace_s=1e30)
+    with notice:
+        os.kill(os.getpid(), signal.SIGTERM)
+        until(lambda: lines)
+        os.kill(os.getpid(), signal.SIGTERM)
+        until(lambda: codes)
+    assert codes == [143] and "SIGTERM again" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    "url", ["file://{}", "{}", "http://127.0.0.1:1/a b", "http://[::1", "data:,secret"]
+)
+def test_a_notice_url_that_is_none_reads_no_file(tmp_path, url):
+    path = tmp_path / "file"
+    path.write_text("secret")
+    notice, lines, codes = made(url=url.format(path))
+    with notice:
+        until(lambda: lines)
+        notice.check()
+    assert "checkpoint.notice_url cannot be read" in lines[0] and len(lines) == 1
+    assert "secret" not in lines[0] and codes == []
+
+
+def test_an_empty_notice_is_one_too():
+    assert preemption._line(b" \n") == "an empty maintenance notice"
+    assert preemption._line(b"A\x1b[2J\nB") == "A?[2J B"
 
 
 def test_an_unreachable_notice_url_is_said_and_not_used():
