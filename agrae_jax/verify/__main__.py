@@ -42,6 +42,8 @@ def main(argv: list[str]) -> int:
     args = parser.parse_args(argv)
     if (args.cases is None) == (args.audit is None):
         raise UserError("give either --cases=FILE or --audit=FILE")
+    if not (args.cases or args.audit):
+        raise UserError("--cases and --audit take a name: give it one")
     if args.workers < 1 or not 0 < args.deadline_s < 1e6:
         raise UserError(
             "--workers must be at least 1 and --deadline_s above 0 (below 1e6)"

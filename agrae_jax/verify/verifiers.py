@@ -26,20 +26,40 @@ from agrae_jax.verify.types import CORRECT, UNGRADABLE, WRONG, Extracted, Verdic
 
 Verifier = Callable[[str, str], Verdict]
 
+_RANGES: dict[str, tuple[float, float]] = {
+    "rounding": (0, 1000),  # digits; 0 = off
+    "threshold": (0.001, 1),  # of a score
+}
+_ANY = (-1e30, 1e30)
+_POSITIONAL = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
 _HASHES = re.compile(r"(?:####|^A:)[ \t]*([^\n]*)", re.M)
 
 
-def resolve(name: str, **kwargs: Any) -> Verifier:
+def resolve(name: str, /, **kwargs: Any) -> Verifier:
     """Returns the verifier of a name with its keyword arguments.
 
-    Raises UserError for an unknown name or keyword.
+    Raises UserError for an unknown name or keyword, and for a value of another type
+    than the default's or out of its range.
     """
     known = arguments(name)
-    for key in kwargs:
+    for key, value in kwargs.items():
         if key not in known:
             raise UserError(
                 f"verify.kwargs.{key} is unknown to the verifier {name!r}: it takes "
                 f"{', '.join(known) or 'none'}"
+            )
+        if not _is_like(value, known[key]):
+            raise UserError(
+                f"verify.kwargs.{key} = {value!r} must be a"
+                f" {type(known[key]).__name__}, like {known[key]!r}"
+            )
+        low, high = _RANGES.get(key, _ANY) if name in _NAMED else _ANY
+        if isinstance(value, float | int) and not low <= value <= high:
+            raise UserError(
+                f"verify.kwargs.{key} must be from {low} to {high}, not {value}"
             )
     return functools.partial(_function(name), **kwargs)
 
@@ -51,13 +71,28 @@ def arguments(name: str) -> dict[str, Any]:
     """
     if name == "reasoning_gym":
         gym.available()
-    parameters = list(inspect.signature(_function(name)).parameters.values())
-    if len(parameters) < 2 or any(p.default is p.empty for p in parameters[2:]):
+    try:
+        parameters = list(inspect.signature(_function(name)).parameters.values())
+    except (ValueError, TypeError):  # of builtins, which do not say what they take
+        parameters = []
+    texts, rest = parameters[:2], parameters[2:]
+    if (
+        len(texts) < 2
+        or any(p.kind not in _POSITIONAL for p in texts)
+        or any(p.default is p.empty for p in rest)
+    ):
         raise UserError(
             f"verify.verifier={name} must take (text, reference) and keyword arguments "
             "with defaults"
         )
-    return {p.name: p.default for p in parameters[2:]}
+    return {p.name: p.default for p in rest}
+
+
+def _is_like(value: Any, default: Any) -> bool:
+    """Whether a value has the type of a default; None says nothing of it."""
+    if default is None or type(value) is type(default):
+        return True
+    return isinstance(default, float) and type(value) is int
 
 
 @functools.lru_cache(maxsize=64)

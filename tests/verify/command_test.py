@@ -109,6 +109,13 @@ def test_the_gold_audit_reads_the_parquet_layout_as_published(tmp_path):
         (["--cases=c.jsonl", "--verifier=maths"], "'maths'"),
         (["--cases=c.jsonl", "--workers=0"], "--workers"),
         (["--cases=d.jsonl"], "line 2 lacks the field 'response'"),
+        (["--audit="], "--cases and --audit take a name"),
+        (["--cases="], "--cases and --audit take a name"),
+        (["--cases=c.jsonl", "--verifier=builtins:int"], "must take (text, reference)"),
+        (
+            ["--cases=c.jsonl", '--kwargs={"strict":"x"}'],
+            "verify.kwargs.strict = 'x' must be a bool",
+        ),
         (["--audit=c.jsonl", "--field=target"], "row 1 lacks the field 'target'"),
     ],
 )

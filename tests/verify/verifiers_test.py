@@ -88,6 +88,8 @@ def test_a_function_by_its_path():
         "os:nosuch",
         "os:sep",
         "tests.verify.verifiers_test:needy",
+        "builtins:int",
+        "builtins:print",
     ],
 )
 def test_an_unknown_verifier_is_named(name):
@@ -98,6 +100,25 @@ def test_an_unknown_verifier_is_named(name):
 def test_an_unknown_keyword_is_named():
     with pytest.raises(UserError, match="verify.kwargs.tolerance.*strict, rounding"):
         verifiers.resolve("math", tolerance=0.1)
+
+
+@pytest.mark.parametrize(
+    "name,kwargs,message",
+    [
+        ("math", {"strict": "x"}, "strict = 'x' must be a bool, like True"),
+        ("math", {"rounding": -5}, "rounding must be from 0 to 1000, not -5"),
+        ("math", {"rounding": 2.5}, "rounding = 2.5 must be a int, like 0"),
+        ("math", {"rounding": True}, "rounding = True must be a int, like 0"),
+        ("math", {"name": 1}, "verify.kwargs.name is unknown to the verifier 'math'"),
+        ("reasoning_gym", {"threshold": 2}, "threshold must be from 0.001 to 1, not 2"),
+        ("tests.verify.verifiers_test:length_is", {"plus": "1"}, "plus = '1' must be"),
+    ],
+)
+def test_a_keyword_out_of_its_type_or_range_is_named(name, kwargs, message):
+    if name == "reasoning_gym":
+        pytest.importorskip("reasoning_gym")
+    with pytest.raises(UserError, match=message):
+        verifiers.resolve(name, **kwargs)
 
 
 @pytest.mark.parametrize(
