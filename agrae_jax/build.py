@@ -47,7 +47,7 @@ def build_problems(config: Any, split: str) -> list[Problem]:
     try:
         problems = datasets.load(name, split=split, **kwargs)
     except UserError as error:
-        raise UserError(str(error), exit_code=DATA) from None
+        raise UserError(f"data.{split}: {error}", exit_code=DATA) from None
     if split == "test" and config.eval.problems:
         if len(problems) < config.eval.problems:
             raise UserError(

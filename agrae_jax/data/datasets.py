@@ -37,10 +37,15 @@ def load(name: str, *, split: str, **kwargs: Any) -> list[Problem]:
     if unknown:
         known = ", ".join(signature_defaults(name)) or "none"
         raise UserError(f"data set {name} takes no {unknown[0]!r}; known: {known}")
-    missing = missing_file(name, split, kwargs.get("folder", ""))
+    try:
+        missing = missing_file(name, split, kwargs.get("folder", ""))
+    except (OSError, ValueError) as error:  # a name too long, or with a zero byte
+        raise UserError(f"data set {name[:80]}: {error}") from None
     if missing is not None:
         raise UserError(f"data set {name}: {not_there(name, missing)}")
     problems = source(place, split, **kwargs)
+    if not problems:
+        raise UserError(f"data set {name} is empty")
     for note in checks.notes(name, problems):
         _log.warning(note)
     kept = [problem for problem in problems if problem.answer]
@@ -59,17 +64,25 @@ def signature_defaults(name: str) -> dict[str, Any]:
 
 
 def missing_file(name: str, split: str, folder: str = "") -> Path | None:
-    """The file that a data set name points to and that is not there, if so."""
+    """The file that a data set name points to and that is not there, if so.
+
+    Links are followed; a pipe or a device is no file, for it would be waited for.
+    """
     source, place = _resolve(name)
     if source is benchmark:
         path, _ = benchmarks.find(place, split, folder)
-        return None if path.exists() else path
-    is_path = source in (jsonl, parquet) or place.startswith(("/", "."))
-    return Path(place) if is_path and not Path(place).exists() else None
+        return None if path.is_file() else path
+    if source in (jsonl, parquet):
+        return None if Path(place).is_file() else Path(place)
+    is_folder = place.startswith(("/", ".")) and not Path(place).is_dir()
+    return Path(place) if is_folder else None
 
 
 def not_there(name: str, missing: Path) -> str:
     """What to say of a missing file, and of a benchmark's where it is looked for."""
+    if missing.exists():
+        kind = "folder" if name.startswith("tfds:") else "regular file"
+        return f"{missing} is not a {kind}"
     if name not in benchmarks.BENCHMARKS:
         return f"{missing} does not exist"
     return (
@@ -203,11 +216,14 @@ def write_tfds(splits: Mapping[str, list[Problem]], folder: str | Path) -> Path:
                 yield i, dict(zip(names, (*row, p.key or str(p.id)), strict=True))
 
     tensorflow_datasets.disable_progress_bar()
-    builder = Problems(data_dir=str(folder), file_format="array_record")
-    made = Path(builder.data_dir)
-    if made.exists():  # it would be kept as it is, whatever the problems are now
-        raise UserError(f"{made} is already there: remove it or write elsewhere")
-    builder.download_and_prepare()
+    try:
+        builder = Problems(data_dir=str(folder), file_format="array_record")
+        made = Path(builder.data_dir)
+        if made.exists():  # it would be kept as it is, whatever the problems are now
+            raise UserError(f"{made} is already there: remove it or write elsewhere")
+        builder.download_and_prepare()
+    except OSError as error:
+        raise UserError(f"cannot write {folder}: {error.strerror or error}") from None
     return made
 
 
@@ -215,14 +231,19 @@ def _parquet_rows(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     import pyarrow  # heavy, and only for this source
     import pyarrow.parquet
 
+    rows.check_regular(path)
+    number = 0
     try:
-        number = 0
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=1024):
             for row in batch.to_pylist():
                 number += 1
                 yield f"{path} row {number}", row
     except (OSError, pyarrow.ArrowException) as error:
         raise UserError(f"{path}: not a readable parquet file: {error}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}: not UTF-8 text: byte {error.start} of a string after row {number}"
+        ) from None
 
 
 def _tfds_source(place: str, split: str, data_dir: str) -> Any:

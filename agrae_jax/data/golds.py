@@ -30,8 +30,8 @@ def raw(name: str, field: str = "") -> list[dict[str, Any]]:
         found.append(
             {
                 "id": number if key is None else key,
-                "answer": rows._plain(answer),
-                "solution": None if solution is None else rows._plain(solution),
+                "answer": rows._plain(answer, where),
+                "solution": None if solution is None else rows._plain(solution, where),
             }
         )
     if not found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,9 @@ def to_problem(
         id=index,
         question=question,
         answer=_gold(row, where, fields, from_solution=from_solution),
-        level="" if level is None else _plain(level),
-        subject=None if subject is None else _plain(subject) or None,
-        key="" if key is None else _plain(key),
+        level="" if level is None else _plain(level, where),
+        subject=None if subject is None else _plain(subject, where) or None,
+        key="" if key is None else _plain(key, where),
     )
     for name, text in dataclasses.asdict(problem).items():
         if isinstance(text, str) and not _is_unicode(text):
@@ -82,6 +83,7 @@ def _is_unicode(text: str) -> bool:
 
 def from_jsonl(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """(file and row number, object) of every line that is not blank."""
+    check_regular(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -103,13 +105,26 @@ def from_jsonl(path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield where, row
 
 
+def check_regular(path: str) -> None:
+    """Raises `UserError` for a pipe or device, which would be waited for, or a folder.
+
+    What is not there at all passes: its reader says so.
+    """
+    try:
+        odd = Path(path).exists() and not Path(path).is_file()
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    if odd:
+        raise UserError(f"{path}: is not a regular file")
+
+
 def _gold(
     row: Mapping[str, Any], where: str, fields: Fields, *, from_solution: bool
 ) -> str:
     names = _named(fields.answer, _ANSWER)
     solution, _ = _first(row, _SOLUTION)
     if from_solution or _first(row, names)[0] is None:
-        boxed = _last_box(_plain(solution)) if solution is not None else ""
+        boxed = _last_box(_plain(solution, where)) if solution is not None else ""
         if boxed:
             return boxed
     gold = _text(row, names, where)
@@ -140,7 +155,9 @@ def _text(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | bytes | int | float):
         kind = type(value).__name__
         raise UserError(f"{where}: field {name} is a {kind}, not a string")
-    return _plain(value).strip()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{where}: field {name} is {value}: no finite number")
+    return _plain(value, where).strip()
 
 
 def _last_user_turn(turns: Any, where: str) -> Any:
@@ -161,5 +178,10 @@ def _first(row: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Any, str]:
     return None, ""
 
 
-def _plain(value: Any) -> str:
-    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+def _plain(value: Any, where: str) -> str:
+    if not isinstance(value, bytes):
+        return str(value)
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not UTF-8 text: byte {error.start}") from None

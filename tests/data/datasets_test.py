@@ -1,15 +1,18 @@
 """Data sets by name: what is read, what is refused with file and row, what is told."""
 
 import json
+import os
 import subprocess
 import sys
+import types
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 import tensorflow_datasets as tfds
 
-from agrae_jax.data import checks, datasets, prepare
+from agrae_jax import build
+from agrae_jax.data import checks, datasets, golds, prepare
 from agrae_jax.data.problem import Problem
 from agrae_jax.errors import UserError
 from tests.shared_data import shared_data
@@ -46,6 +49,9 @@ def test_jsonl(tmp_path):
         ({"question": ["x"], "answer": "1"}, "row 2: field question is a list"),
         ({"question": "x?", "answer": True}, "row 2: field answer is a bool"),
         ('{"question": "x?"', "row 2: not JSON"),
+        ('{"question": "x?", "answer": NaN}', "row 2: field answer is nan: no finite"),
+        ('{"question": "x?", "gold": -Infinity}', "row 2: field gold is -inf: no fin"),
+        ('{"question": "x?", "answer": 1e400}', "row 2: field answer is inf: no fin"),
         ("[1, 2]", "row 2: not a JSON object but list"),
         (
             '{"question": "x?", "answer": ' + "1" * 5000 + "}",
@@ -75,6 +81,25 @@ def test_a_missing_file_and_bytes_that_are_no_text(tmp_path):
     path.write_bytes(b'{"question": "\xff"}')
     with pytest.raises(UserError, match="not UTF-8"):
         datasets.load(f"jsonl:{path}", split="train")
+    path.write_text("\n\n")
+    with pytest.raises(UserError, match="bytes.jsonl is empty"):
+        datasets.load(f"jsonl:{path}", split="train")
+
+
+def test_a_pipe_a_device_and_a_folder_are_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", tmp_path / "link", "/dev/zero", tmp_path):
+        for source in ("jsonl", "parquet"):
+            with pytest.raises(UserError, match=f"{place} is not a regular file"):
+                datasets.load(f"{source}:{place}", split="train")
+            with pytest.raises(UserError, match=f"{place}: is not a regular file"):
+                golds.raw(f"{source}:{place}")
+    with pytest.raises(UserError, match="pipe is not a folder"):
+        datasets.load(f"tfds:{tmp_path}/pipe", split="train")
+    path = _write(tmp_path, {"question": "x?", "answer": "1"})
+    (tmp_path / "good").symlink_to(path)
+    assert len(datasets.load(f"jsonl:{tmp_path}/good", split="train")) == 1
 
 
 def test_empty_golds_repeats_and_duplicate_ids_are_reported(tmp_path, caplog):
@@ -97,6 +122,13 @@ def test_nothing_to_learn_from_is_an_error(tmp_path):
     path = _write(tmp_path, {"question": "a?", "answer": ""})
     with pytest.raises(UserError, match="no problem with an answer"):
         datasets.load(f"jsonl:{path}", split="train")
+
+
+def test_a_run_names_the_field_of_its_bad_data(tmp_path):
+    place = f"jsonl:{_write(tmp_path, 'x')}"
+    data = {"test": place, "test_kwargs": {}}
+    with pytest.raises(UserError, match="^data.test: .*rows.jsonl row 1: not JSON"):
+        build.build_problems(types.SimpleNamespace(data=data), "test")
 
 
 def test_overlap_ignores_case_and_space():
@@ -195,6 +227,17 @@ def test_parquet_refuses_in_one_line(tmp_path):
     path = _parquet(tmp_path, {"prompt": [{"role": "system", "content": "s"}]})
     with pytest.raises(UserError, match=r"row 1: field prompt has no user turn"):
         datasets.load(f"parquet:{path}", split="train")
+    for kind, words in (
+        (pyarrow.binary(), "row 2: not UTF"),
+        (pyarrow.string(), "not"),
+    ):
+        raw = pyarrow.array([b"1", b"\xff"], pyarrow.binary()).view(kind)
+        table = pyarrow.table({"question": ["a?", "b?"], "answer": raw})
+        pyarrow.parquet.write_table(table, path)
+        for read in (datasets.load, golds.raw):
+            options = {"split": "train"} if read is datasets.load else {}
+            with pytest.raises(UserError, match=f"rows.parquet.* {words}.* byte 0"):
+                read(f"parquet:{path}", **options)
     path.write_bytes(b"PAR1 no")
     with pytest.raises(UserError, match="not a readable parquet file"):
         datasets.load(f"parquet:{path}", split="train")
@@ -285,6 +328,8 @@ def test_prepare_writes_what_is_read_back_without_tensorflow(tmp_path, capsys):
     assert done.stdout.splitlines() == [str(rows)] * 2
     with pytest.raises(UserError, match="already there"):  # never old data again
         prepare.main(argv)
+    with pytest.raises(UserError, match="cannot write /proc/x: No such file"):
+        prepare.main(["--out=/proc/x", f"train=jsonl:{path}"])
 
 
 @pytest.mark.parametrize("argv", [[], ["--out=x"], ["train=arithmetic"], ["--ouch=x"]])
