@@ -10,7 +10,6 @@ the chip's limits. `pip install libtpu` is all that it needs beside the requirem
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
 import time
@@ -33,6 +32,7 @@ from agrae_jax import config as config_door
 from agrae_jax.config import Flag
 from agrae_jax.data import templates
 from agrae_jax.errors import UserError
+from agrae_jax.run_directory import write_json, write_text
 from agrae_jax.types import Policy
 
 FLAGS = {
@@ -78,6 +78,7 @@ def main(argv: list[str]) -> int:
     flags = parsed.flags
     if not flags["topology"]:
         raise UserError("give --topology=NAME, for example --topology=v5e:8x8")
+    _check_places(flags["json"], flags["save"])
     topology = plan_chips.find(flags["topology"])
     mesh = build_model.build_mesh(config, topology.devices)
     is_open = is_open and config.model.path == OPEN
@@ -97,8 +98,7 @@ def main(argv: list[str]) -> int:
     print(render(lines, ledger))
     if flags["json"]:
         rows = [dataclasses.asdict(line) for line in lines]
-        text = json.dumps({**ledger, "programs": rows}, indent=2) + "\n"
-        Path(flags["json"]).write_text(text, "utf-8")
+        write_json(Path(flags["json"]), {**ledger, "programs": rows})
     return 0 if ledger["fits"] else 1
 
 
@@ -129,9 +129,7 @@ def compile_all(
             text = compiled.as_text()
             _measure(line, compiled, text, program, topology)
             if save:
-                folder = Path(save)
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / f"{program.name}.hlo.txt").write_text(text, "utf-8")
+                write_text(Path(save) / f"{program.name}.hlo.txt", text)
         line.compile_s = time.monotonic() - started
         print(f"{line.program}: {line.compile_s:.0f} s {line.error}", flush=True)
         lines.append(line)
@@ -230,6 +228,20 @@ def _measure(
     }
     line.bound = max(times, key=lambda name: times[name])
     line.seconds = times[line.bound]
+
+
+def _check_places(file: str, folder: str) -> None:
+    """Raises UserError where --json or --save could not be written: before minutes of
+    compiling. Makes the folder."""
+    if file and (Path(file).is_dir() or not os.access(Path(file).parent, os.W_OK)):
+        raise UserError(f"--json={file}: not a file in a folder that can be written")
+    if folder:
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"--save={folder}: {error.strerror}") from None
+        if not os.access(folder, os.W_OK):
+            raise UserError(f"--save={folder} cannot be written")
 
 
 def _fill_in(argv: list[str], is_open: bool) -> list[str]:

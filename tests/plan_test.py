@@ -137,6 +137,20 @@ def test_an_unknown_model_lists_those_known():
         plan_models.find("", "mine")
 
 
+@pytest.mark.parametrize(
+    "flag, words",
+    [
+        ("--json=/nonexistent/x", "--json=/nonexistent/x: not a file in a folder that"),
+        ("--json=/tmp", "--json=/tmp: not a file in a folder that can be written"),
+        ("--save=/proc/x", "--save=/proc/x: No such file"),
+        ("--save=/dev/null", "--save=/dev/null: File exists"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_said_before_compiling(flag, words):
+    with pytest.raises(UserError, match=words):
+        plan.main(["--config=configs/smoke.py", "--topology=no:such", flag])
+
+
 def test_a_command_without_a_topology_is_one_line():
     with pytest.raises(UserError, match="--topology=NAME, for example"):
         plan.main(["--config=configs/smoke.py"])
