@@ -48,8 +48,8 @@ _RANGES: dict[str, tuple[float, float | None]] = {
     "optim.warmup_steps": (0, 10**9),
     "optim.beta1": (0, 0.99999),  # 1 divides by zero in the bias correction
     "optim.beta2": (0, 0.99999),
-    "optim.eps": (1e-30, None),
-    "optim.weight_decay": (0, None),
+    "optim.eps": (1e-30, 1),
+    "optim.weight_decay": (0, 1000),
     "optim.clip_norm": (0, None),
     "updates.mini_batches": (1, _COUNT),
     "updates.epochs": (1, 1000),

@@ -179,6 +179,8 @@ def test_good_flags_mean_what_ml_collections_makes_of_them(flag, path):
         ("--config.rollout.temperature=1e-320", "rollout.temperature must be > 0"),
         ("--config.rollout.segment=10101010101", "segment must be at most 2147483647"),
         ("--config.optim.learning_rate=1e300", "learning_rate must be at most 1e"),
+        ("--config.optim.eps=1e30", "optim.eps must be from 1e-30 to 1, not 1e[+]30"),
+        ("--config.optim.weight_decay=1e30", "weight_decay must be from 0 to 1000,"),
         ("--config.data.train_kwargs.levels=({'a': 1},)", "takes a tuple such as"),
         (
             "--config.data.train_kwargs.levels=[[[]]]",
