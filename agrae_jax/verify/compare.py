@@ -13,6 +13,8 @@ from agrae_jax.verify import (
     regions,
     relations,
     trees,
+    vectors,
+    words,
 )
 from agrae_jax.verify.exact import Work
 from agrae_jax.verify.types import NotUnderstood, TooBig, Undefined
@@ -21,10 +23,6 @@ Node = tuple[Any, ...]
 Result = tuple[bool, str]  # equal, the rule that decided
 Same = Callable[[Node, Node], bool]
 _MAX_ITEMS = 100
-_NOTHING = frozenset(
-    "empty set,the empty set,no solution,no solutions,no real solutions,"
-    "no real solution,null set".split(",")
-)
 
 
 def compare(gold: Node, answer: Node, work: Work) -> Result:
@@ -32,6 +30,7 @@ def compare(gold: Node, answer: Node, work: Work) -> Result:
     gold, answer = members.grouped(gold), members.grouped(answer)
     gold, answer = members.permuted(gold, answer)
     gold, answer = (quantity.joined(members.unnamed(n)) for n in (gold, answer))
+    gold, answer = vectors.aligned(gold, answer, work)
     tag = gold[0]
     if gold[0] == "cong":
         return relations.congruence(gold, answer, work), "congruence"
@@ -44,6 +43,9 @@ def compare(gold: Node, answer: Node, work: Work) -> Result:
     if tag in ("set", "list") or members.both_signs(gold) is not None:
         return _collection(gold, answer, work)
     if tag == "rel":
+        wanted = members.named_matrix(gold)
+        if wanted is not None:
+            return _named_matrix(gold[2][0], wanted, answer, work), "matrix"
         return relations.equation(gold, answer, work)
     if tag == "ratio":
         return relations.ratio(gold, answer, work), "ratio"
@@ -146,7 +148,7 @@ def _collection(gold: Node, answer: Node, work: Work) -> Result:
         given = list(answer[3])
     if given is None:
         if not wanted:
-            return answer[0] == "text" and answer[1].lower() in _NOTHING, "set"
+            return answer[0] == "text" and words.nothing(answer[1]) is not None, "set"
         if len(wanted) > 1:
             return False, "list"
         given = [answer]
@@ -163,6 +165,15 @@ def _collection(gold: Node, answer: Node, work: Work) -> Result:
     if named and all(members.label(g) is None for g in given):  # bare values: in order
         return all(map(same, wanted, given)), "named list"
     return members.match(wanted, given, same), "list"
+
+
+def _named_matrix(name: Node, wanted: matrices.Rows, answer: Node, work: Work) -> bool:
+    """A = (..) takes the bare matrix, or one of the same name."""
+    if members.named_matrix(answer) is not None:
+        if members.plain(answer[2][0]) != members.plain(name):
+            return False
+        answer = answer[2][1]
+    return _matrix(wanted, answer, work)
 
 
 def _matrix(wanted: matrices.Rows, answer: Node, work: Work) -> bool:

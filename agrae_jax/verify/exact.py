@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from agrae_jax.verify import series
 from agrae_jax.verify.types import TooBig, Undefined
 
 Node = tuple[Any, ...]
@@ -170,7 +171,25 @@ def _function(node: Node, work: Work, env: Mapping[str, Fraction]) -> Fraction |
     return None
 
 
+def series_sum(node: Node, work: Work) -> Node | None:
+    r"""a / (1 - q) for a sum to infinity whose terms are a, a q, a q^2, .., |q| < 1.
+
+    The ratio has to be rational. None for sums of other kinds.
+    """
+    found = series.first_and_ratio(node)
+    ratio = rational(found[1], work, {}) if found else None
+    low = rational(node[3], work, {})
+    if found is None or ratio is None or low is None or low.denominator != 1:
+        return None
+    if abs(ratio) >= 1:
+        raise Undefined("a series that does not converge")
+    return ("div", found[0], ("num", 1 - ratio))
+
+
 def _big(node: Node, work: Work, env: Mapping[str, Fraction]) -> Fraction | None:
+    closed = series_sum(node, work)
+    if closed is not None:
+        return rational(closed, work, env)
     _, name, variable, low_node, high_node, body = node
     low, high = (rational(n, work, env) for n in (low_node, high_node))
     if low is None or high is None:

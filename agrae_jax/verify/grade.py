@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import time
 from typing import Any
 
-from agrae_jax.verify import compare, normalize, numbers, parse, trees, words
+from agrae_jax.verify import (
+    bases,
+    compare,
+    normalize,
+    numbers,
+    parse,
+    trees,
+    words,
+    wrapping,
+)
 from agrae_jax.verify.exact import Work
 from agrae_jax.verify.extract import extract
 from agrae_jax.verify.rounding import rounded
@@ -96,6 +106,8 @@ def _decide(gold: str, answer: str) -> Decision:
         chosen = words.chosen(given)
         if chosen or len(letter) == 1 and letter in "ABCDE":
             return _said(chosen == letter, "choice", "another option")
+    else:
+        given = wrapping.unlabelled(given)
     if words.is_time(wanted):
         return _said(words.same_time(wanted, given), "time", "another time")
     if words.is_words(wanted):
@@ -134,6 +146,8 @@ def _mathematics(gold: str, answer: str) -> Decision:
     keys = numbers.digits_key(gold), numbers.digits_key(answer)
     if keys[0] is not None and keys[1] is not None:
         return _said(keys[0] == keys[1], "digits", "another number")
+    if "_" in gold or "_" in answer:
+        gold, answer = _numerals(gold, answer), _numerals(answer, gold)
     target = _parsed(gold)
     if isinstance(target, str):
         return UNGRADABLE, "gold", f"the gold is not understood: {target}"
@@ -156,6 +170,15 @@ def _mathematics(gold: str, answer: str) -> Decision:
     return WRONG, rule, reason
 
 
+def _numerals(text: str, other: str) -> str:
+    """AB_{16} as 171 where the other side is a number; else it stays a name."""
+    value = bases.of_letters(text)
+    if value is None or re.search("[A-Za-z_]", _NUMBER_MACRO.sub("", other)):
+        return text
+    return str(value)
+
+
+_NUMBER_MACRO = re.compile(r"\\(?:[dtc]?frac|times|cdot)(?![a-zA-Z])")
 _ROUNDABLE = frozenset(("number", "digits", "value"))
 _RULES = {
     NotUnderstood: "not understood",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agrae_jax.verify import regions, relations, trees
+from agrae_jax.verify import matrices, regions, relations, trees
 
 Node = tuple[Any, ...]
 Same = Callable[[Node, Node], bool]
@@ -42,6 +42,24 @@ def unnamed(node: Node) -> Node:
     if relations.is_name(left) and structure:
         return right
     return right if left[0] == right[0] == "ratio" else node
+
+
+def named_matrix(node: Node) -> matrices.Rows | None:
+    """The rows of A in "name = A"; a name may be A^{-1} or A^2 here."""
+    if node[0] != "rel" or node[1] != ("=",):
+        return None
+    name, right = node[2]
+    while name[0] == "pow":
+        name = name[1]
+    return matrices.rows_of(right) if relations.is_name(name) else None
+
+
+def plain(name: Node) -> Node:
+    r"""A name without its arrow: \vec v and \mathbf v are one."""
+    if name[0] == "sym":
+        accent, _, letter = name[1].partition(":")
+        return ("sym", letter) if accent in ("vec", "overrightarrow") else name
+    return trees.canonical(trees.rebuild(name, plain))
 
 
 def grouped(node: Node) -> Node:

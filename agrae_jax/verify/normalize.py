@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 
-from agrae_jax.verify import signs
+from agrae_jax.verify import bases, signs, vectors, wrapping
 
 MAX_CHARS = 12_000  # longer answers are compared as text only
 
 _MATH_DELIMITER = re.compile(r"(?<!\\)(?:\\[()\[\]]|\$)")
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![a-zA-Z])")
-_BRACED_SIGN = re.compile(r"\{\s*([-+])\s*\}")
+_BRACED_SIGN = re.compile(  # 4{:}9, 3\text{.}14: for the spacing only
+    r"\{\s*([-+:.])\s*\}|\\(?:text|mbox|mathrm)\s*\{\s*([:.])\s*\}"
+)
 _NEGATIVE_SPACE = re.compile(r"\\!|\{\s*\\!\s*\}")
 _MARKED_THOUSANDS = re.compile(  # 32{,}349 and 32,\! 349: no comma of a list
     r"(?<=\d)(?:\{,\}|,\s*\\!\s*)(?=\d{3}(?!\d))"
@@ -51,35 +53,22 @@ _DOTTED = re.compile(
 )
 _BRACKETED = re.compile(r"(?<![\d.])(\d*)\.(\d*)\((\d+)\)(?![\d.(^])")
 _ELLIPSIS = re.compile(r"(?<![\d.,])(\d*)\.(\d{3,})\s*(?:\.\.\.|\\[lcd]?dots)")
-_BASED = re.compile(
-    r"(?<![\w.}\\])\(?(?:(?:\\(?:text|mathrm|mbox)\s*)?\{\s*([0-9A-Z.]+)\s*\}|([0-9A-Z.]+))\)?"
-    r"\s*_\s*(?:\{\s*(\\(?:text|mathrm|mbox)\s*\{)?\s*\(?(\w+)\)?\s*(?(3)\}\s*)\}|(\d))"
-)
-_DIGITS_IN_TEXT = re.compile(  # 2\text{A}_{16}
-    r"(?<![A-Za-z\\}])([0-9A-Z]+)\\(?:text|mathrm)\{([0-9A-Z]+)\}(?=\s*_)"
-)
-_BASE_AFTER = re.compile(
-    r"(?<![\w.])(?:\\text\s*\{\s*([0-9A-Z]+)\s*\}|([0-9A-Z]+))\s*(?:\\text\w*\s*\{)?\s*"
-    r"\(?\s*(?:in )?base\s*(?:\}\s*)?(?:(\d+|[a-z]+)|(\d))\s*\)?\s*\}?$"
-)
 _UNIT_FRACTION = re.compile(
-    r"\\frac\{\\(?:text|mathrm)\{([^{}]{1,20})\}\}\{\\(?:text|mathrm)\{([^{}]{1,20})\}\}"
+    r"\\frac\{\\(?:text|mathrm)\{([^{}]{1,20})\}\}"
+    r"\{\\(?:text|mathrm)\{([^{}]{1,20})\}(\^\{?\d\}?)?\}"
 )
 _SLASH_UNIT = re.compile(r"(?<=\d)\s?((?:k?m|cm|ft|mi)/(?:s|h|hr|sec|min))\b")
 _WORD_DOT = re.compile(r"(?<=[A-Za-z]{2})\.(?=[\s}]|$)")
 _HALF_LINE = re.compile(r"\\mathbb\{R\}_\{?\s*(?:\\(ge|geq|le|leq)|([<>]=?))\s*0\s*\}?")
 _TIMES_TEN = re.compile(r"(?<=[\d.])\s?[xX]\s?(?=10\s?\^)")
 _ALL_REALS = re.compile(
-    r"(?:\\(?:text\w*|mbox)\s*\{)?\s*\b(?:all |any |the )?real(?:s| numbers?)\b\s*"
+    r"(?:\\(?:text\w*|mbox)\s*\{)?\s*\b(?:all |any |the )?"
+    r"(?:(positive|negative|non-?negative|non-?positive) )?real(?:s| numbers?)\b\s*"
     r"((?:except|other than)(?: for)?)?\s*(?:\}|$)"
 )
 _OPEN_OUTWARDS = re.compile(  # ]0, 1[ is (0, 1)
     r"(?:\\left)?\s*([\[\]])([^\[\]()]+)([\[\]])"
 )
-_BASE_WORDS = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "sixteen": 16,
-}  # fmt: skip
 
 
 def clean(text: str) -> str:
@@ -103,7 +92,7 @@ def clean(text: str) -> str:
             text = _ESCAPED_TWICE.sub(r"\\", text)
         text = text.replace("\\lbrace", "\\{ ").replace("\\rbrace", "\\} ")
         text = _DROPPED_WITH_ARG.sub(" ", text)
-    text = _BRACED_SIGN.sub(r"\1", text.replace("{,}", ","))
+    text = _BRACED_SIGN.sub(_unbraced, text.replace("{,}", ","))
     text = _LONE_BACKSLASH.sub("", _SPACE.sub(" ", text)).strip()
     worded = _ALL_IN_TEXT.fullmatch(text)
     if worded:
@@ -118,16 +107,12 @@ def clean(text: str) -> str:
         text = _ALL_REALS.sub(_reals, text)
     if text[-1:] in ("[", "]"):
         text = _turned(text)
-    if "base" in text:
-        text = _BASE_AFTER.sub(_based, text)
     if "\\frac{\\" in text:
-        text = _UNIT_FRACTION.sub(r"\\text{\1/\2}", text)
+        text = _UNIT_FRACTION.sub(r"\\text{\1/\2}\3", text)
     text = _SLASH_UNIT.sub(r" \\text{\1}", _WORD_DOT.sub("", text))
     text = _HALF_LINE.sub(_half_line, text)
     text = _TIMES_TEN.sub(r"\\times ", text)
-    if "_" in text:
-        text = _DIGITS_IN_TEXT.sub(r"\1\2", text)
-        text = _BASED.sub(_based, text)
+    text = vectors.with_hats(wrapping.unwrapped(bases.to_fractions(text)))
     return strip_brackets(text.rstrip(" .,;:"))
 
 
@@ -171,6 +156,10 @@ def squash(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
+def _unbraced(match: re.Match[str]) -> str:
+    return match.group(1) or match.group(2)
+
+
 def _fraction(whole: str, fixed: str, period: str) -> str:
     if len(whole) + len(fixed) + len(period) > 200:
         return r"\toolong "
@@ -212,7 +201,16 @@ def _ellipsis(match: re.Match[str]) -> str:
 
 
 def _reals(match: re.Match[str]) -> str:
-    return r" \mathbb{R} " + (r"\setminus " if match.group(1) else "")
+    half = _HALVES.get((match.group(1) or "").replace("-", ""), r" \mathbb{R} ")
+    return half + (r"\setminus " if match.group(2) else "")
+
+
+_HALVES = {
+    "positive": r"(0,\infty)",
+    "negative": r"(-\infty,0)",
+    "nonnegative": r"[0,\infty)",
+    "nonpositive": r"(-\infty,0]",
+}
 
 
 def _half_line(match: re.Match[str]) -> str:
@@ -232,19 +230,3 @@ def _turned(text: str) -> str:
     opened, inside, closed = match.groups()
     inside = inside.strip().removesuffix("\\right")
     return f"{'(' if opened == ']' else '['}{inside}{')' if closed == '[' else ']'}"
-
-
-def _based(match: re.Match[str]) -> str:
-    digits = match.group(1) or match.group(2)
-    base = next(g for g in match.groups()[:1:-1] if g)
-    size = _BASE_WORDS.get(base.lower()) or (int(base) if base.isdecimal() else 0)
-    if not 2 <= size <= 36 or not any(c.isdigit() for c in digits):
-        return match.group()
-    if len(digits) > 300:
-        return r"\toolong "
-    whole, point, part = digits.partition(".")
-    try:
-        value = int(whole + part, size)
-    except ValueError:
-        return match.group()
-    return f"(\\frac{{{value}}}{{{size ** len(part)}}})" if point else f"({value})"

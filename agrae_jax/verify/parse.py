@@ -76,6 +76,8 @@ class _Parser(Expressions):
             operators.append(self.next().value)
             members.append(self.ratio())
         if not operators:
+            if self.take("pmod"):
+                return ("cong", ("text", ""), members[0], self.tex_argument())
             return members[0]
         if len(members) == 2 and operators[0] in ("==", "=") and self.take("pmod"):
             return ("cong", *members, self.tex_argument())
@@ -90,10 +92,25 @@ class _Parser(Expressions):
 
     def union(self) -> Node:
         """Sets between the signs of set algebra, from left to right."""
+        start = self.at
         node = _without(self.sum())
+        if self.op(*_SET_OPERATIONS):
+            node = self.bare_set(node, start)
         while self.op(*_SET_OPERATIONS):
-            node = (_SET_OPERATIONS[self.next().value], node, self.sum())
+            kind, start = _SET_OPERATIONS[self.next().value], self.at
+            node = (kind, node, self.bare_set(self.sum(), start))
         return node
+
+    def bare_set(self, node: Node, start: int) -> Node:
+        """{1, 2} beside a sign of set algebra, whose braces have lost a backslash."""
+        if self.tokens[start].value != "{" or self.tokens[self.at - 1].value != "}":
+            return node
+        inner = [t.value for t in self.tokens[start + 1 : self.at - 1]]
+        if "{" in inner or "}" in inner:
+            return node
+        if node[0] == "list":
+            return ("set", node[1]) if set(node[2]) <= {",", ";"} else node
+        return ("set", (node,))
 
     def group(self, opened: str) -> Node:
         """What follows an opening bracket, to its closing one."""

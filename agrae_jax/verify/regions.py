@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from agrae_jax.verify import equality, trees
-from agrae_jax.verify.exact import Work
+from agrae_jax.verify.exact import Work, rational
 from agrae_jax.verify.pieces import (
     REALS,
     Pieces,
@@ -109,7 +110,10 @@ def _such(node: Node, work: Work) -> Pieces:
 
 
 def _list(node: Node, work: Work) -> Pieces:
-    """Conditions: "and" intersects, "or" unites, a comma does what is not empty."""
+    """Conditions: "and" intersects, "or" unites, a comma does what is not empty.
+
+    "(0, 1) and (2, 3)" are two intervals of one set.
+    """
     _, items, separators = node
     excluded = _excluded(items)
     if excluded is not None:
@@ -119,7 +123,11 @@ def _list(node: Node, work: Work) -> Pieces:
     for separator, item in zip(separators, items[1:], strict=True):
         part = region(item, work)
         both = intersect(total, part, work) if separator != "or" else ()
-        if separator == "and" or (conditions and both):
+        if (
+            both
+            and (conditions or separator == "and")
+            or (conditions and separator == "and")
+        ):
             total = both
         else:
             total = tidy(total + part, work)
@@ -183,7 +191,13 @@ def _linear(operator: str, left: Node, right: Node, work: Work) -> Pieces:
         names = trees.variables(left)
         if len(names) != 1:
             raise NotUnderstood("an inequality of several letters")
-        slope, constant = _line(left, names.pop(), work)
+        name = names.pop()
+        if operator in ("=", "!="):
+            roots = _square_roots(left, name, work)
+            if roots is not None:
+                found = points(roots, work)
+                return found if operator == "=" else complement(found, work)
+        slope, constant = _line(left, name, work)
         if equality.order(slope, _ZERO, work) < 0:
             operator = FLIPPED[operator]
         ends = [trees.negated(("div", constant, slope))]
@@ -196,6 +210,25 @@ def _linear(operator: str, left: Node, right: Node, work: Work) -> Pieces:
     if operator in ("<", "<="):
         return ((None, False, end, closed),)
     return ((end, closed, None, False),)
+
+
+def _square_roots(node: Node, name: str, work: Work) -> list[Node] | None:
+    """The real roots of a x^2 + b x + c, a not 0; None for another expression."""
+    at = [trees.substitute(node, name, ("num", k)) for k in (0, 1, -1)]
+    values = [rational(value, work, {}) for value in at]
+    if None in values:
+        return None
+    c, plus, minus = (value or Fraction(0) for value in values)
+    a, b = (plus + minus) / 2 - c, (plus - minus) / 2
+    x = ("sym", name)
+    square = ("mul", ("num", a), x, x)
+    parabola = ("add", square, ("mul", ("num", b), x), ("num", c))
+    if a == 0 or not equality.equal(node, parabola, work):
+        return None
+    room = b * b - 4 * a * c
+    root = ("pow", ("num", abs(room)), ("div", ("num", 1), ("num", 2)))
+    ends = [("add", ("num", -b), ("mul", ("num", s), root)) for s in (1, -1)]
+    return [("div", end, ("num", 2 * a)) for end in ends] if room >= 0 else []
 
 
 def _shares(left: Node, right: Node) -> bool:

@@ -13,6 +13,7 @@ from agrae_jax.verify.types import NotUnderstood
 
 Node = tuple[Any, ...]
 _EQUALS = frozenset(("=", "~", "=="))
+NO_NAME = ("text", "")  # the left side of a bare "3 (mod 7)"
 
 
 def is_name(node: Node) -> bool:
@@ -179,7 +180,7 @@ def congruence(gold: Node, answer: Node, work: Work) -> bool:
         if answer[0] == "rel" and answer[2][0] != left:
             return False
         return value(right, answer, work)
-    same = equality.equal(left, answer[1], work)
+    same = NO_NAME in (left, answer[1]) or equality.equal(left, answer[1], work)
     if not same or not equality.equal(modulus, answer[3], work):
         return False
     turns = rational(("div", trees.difference(right, answer[2]), modulus), work, {})

@@ -35,7 +35,7 @@ _SCAN = re.compile(
 _GLUABLE = macros.FUNCTIONS | macros.GREEK | {"leq", "geq", "cdot", "times", "cup"}
 _BRACE = re.compile(r"\\.|[{}]")
 _JOINED = re.compile(r"[\s,.;]*(and|or|to|in|mod)?[\s,.;:]*", re.I)
-_MATHLIKE = re.compile(r"(?:[-+\d\s.,:/()=A-Z]|\band\b|\bor\b)*")
+_MATHLIKE = re.compile(r"(?:[-+\d\s.,:/()=A-Z]|\band\b|\bor\b|\bto\b)*")
 _COUNTED = re.compile(r"([-+]?\d[\d,./]*) ?([A-Za-z][A-Za-z .]+)")
 _ENDED = re.compile(r"([\sA-Za-z.]*[A-Za-z.])\s*,?\s+(and|or)\s*", re.I)
 _UNIT = re.compile(r"[A-Za-z][A-Za-z/ ]*(?:\^\{?-?\d\}?[A-Za-z/ ]*)*")
@@ -173,6 +173,8 @@ def _roman(text: str, at: int, name: str, out: list[Token], spaced: bool) -> int
             out.append(Token("text" if upright else "word", content, spaced))
         return after
     measured = bool(out) and (out[-1].kind == "num" or out[-1].value == "}")
+    if name == "mathrm" and measured and "\\cdot" in content:  # m \cdot s^{-2}
+        content = " ".join(content.replace("\\cdot", " ").split())
     if name == "mathrm" and measured and _unit(content):
         out.append(Token("text", content, spaced))
         return after

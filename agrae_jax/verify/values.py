@@ -8,7 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from agrae_jax.verify import matrices, trees
-from agrae_jax.verify.exact import MAX_FACTORIAL, MAX_TERMS, Work, rational
+from agrae_jax.verify.exact import (
+    MAX_FACTORIAL,
+    MAX_TERMS,
+    Work,
+    rational,
+    series_sum,
+)
 from agrae_jax.verify.symbolic import mp
 from agrae_jax.verify.types import NotUnderstood, TooBig, Undefined
 
@@ -247,6 +253,9 @@ def _indexed(node: Node, variable: str, k: int) -> Node:
 
 
 def _big(node: Node, env: Mapping[str, Any], work: Work) -> Any:
+    closed = series_sum(node, work)
+    if closed is not None:
+        return evaluate(closed, env, work)
     m = mp()
     _, name, variable, low_node, high_node, body = node
     low, high = (_limit(n, env, work) for n in (low_node, high_node))

@@ -43,6 +43,12 @@ _EMPTY = frozenset(
 )  # fmt: skip
 
 
+_NOTHING = re.compile(
+    r"(?:there (?:is|are|exists?) )?no ((?:real |integer |positive )*solution)s?"
+    r"(?: exists?)?"
+)
+
+
 def flat(text: str) -> str:
     r"""The words of an answer without \text and braces."""
     text = _TEXT.sub("", text)
@@ -95,17 +101,25 @@ _SHORT = frozenset(
 )
 
 
+_SYNONYMS = {"dne": "does not exist"}
+
+
 def same_words(gold: str, answer: str) -> bool:
     """Equality of words: case, articles, a plural point and the order of lists."""
     golds, answers = _items(gold), _items(answer)
     if not any(answers):
         return False
+    if [_SYNONYMS.get(w, w) for w in golds] == [_SYNONYMS.get(w, w) for w in answers]:
+        return True
     if re.fullmatch(r"[A-Z]{2,}", flat(gold)):  # CBAD is also written C, B, A, D
         answers = [re.sub(r"[\s,]", "", flat(answer)).lower()]
     if len(golds) > 1 or len(answers) > 1:
         return sorted(golds) == sorted(answers)
     first, second = golds[0], answers[0]
     if first.replace(" ", "") == second.replace(" ", ""):
+        return True
+    missing = nothing(gold), nothing(answer)
+    if None not in missing and ("" in missing or missing[0] == missing[1]):
         return True
     date = _date(first)
     return date is not None and date == _date(second)
@@ -128,6 +142,18 @@ def _date(text: str) -> tuple[int, int, str] | None:
     if month is None:
         return None
     return month, int(match.group(2) or match.group(3)), match.group(5) or ""
+
+
+def nothing(text: str) -> str | None:
+    r"""What there is none of: "solution" of "there are no solutions", "" of \emptyset.
+
+    None for other words.
+    """
+    words = flat(text).lower().removeprefix("the ").strip()
+    if words in ("\\emptyset", "\\varnothing", "empty set", "null set"):
+        return ""
+    match = _NOTHING.fullmatch(words)
+    return match.group(1) if match else None
 
 
 def count(text: str) -> int | None:
