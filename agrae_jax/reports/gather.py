@@ -144,6 +144,16 @@ def before_after(run: Run) -> list[tuple[str, Line | None, Line | None, Line | N
     ]
 
 
+def last_evaluations(run: Run) -> dict[str, Path]:
+    """The file of a run's newest evaluation of each test set, by the set's name."""
+    found: dict[str, Path] = {}
+    for stem in sorted(run.evaluations):  # of one set, steps in order
+        name, _, step = stem.rpartition("_step_")
+        if name and re.fullmatch(r"[0-9]{6,12}", step):
+            found[name] = run.path / "eval" / f"{stem}.json"
+    return found
+
+
 def _files(folder: Path, pattern: str) -> list[Path]:
     return sorted(file for file in folder.glob(pattern) if file.is_file())
 

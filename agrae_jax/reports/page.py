@@ -31,8 +31,20 @@ class Table:
     note: str = ""
 
 
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """What `evaluation.comparison.differences` says of two studies, by k."""
+
+    title: str
+    gains: Mapping[str, Line]
+    note: str = ""
+
+
 def render(
-    runs: Sequence[Run], rollouts: Mapping[int, Sequence[Line]], left_out: int
+    runs: Sequence[Run],
+    rollouts: Mapping[int, Sequence[Line]],
+    left_out: int,
+    differences: Sequence[Difference] = (),
 ) -> str:
     """The HTML of a report on the first run, the others drawn beside it."""
     run = runs[0]
@@ -47,8 +59,12 @@ def render(
         script_hash=base64.b64encode(digest).decode(),
         data=_json_in_html(rollouts),
         facts=_facts(run),
-        tables=[table for r in runs for table in _results(r, several=len(runs) > 1)],
+        tables=[
+            *(table for r in runs for table in _results(r, several=len(runs) > 1)),
+            *map(_between, differences),
+        ],
         several=len(runs) > 1,
+        name=run.name,
         panels=curves.panels(groups),
         health=_health(run),
         rollout_note=_rollout_note(run, rollouts, left_out),
@@ -122,6 +138,37 @@ def _results(run: Run, *, several: bool) -> list[Table]:
             head = ("level", "pass@1 before", "after")
             tables.append(Table(f"{prefix}{name}, by level", head, levels))
     return tables
+
+
+def _between(difference: Difference) -> Table:
+    """The pass@k differences of two studies."""
+    gains = difference.gains
+    over_runs = any("p_runs" in row for row in gains.values())
+    head = [
+        "",
+        "difference",
+        "p over questions",
+        *(["p over runs"] if over_runs else []),
+    ]
+    rows = [
+        [
+            f"pass@{k}",
+            _cell(row, "+"),
+            _fixed(row, "p_questions_holm", 4),
+            *([_fixed(row, "p_runs_holm", 4)] if over_runs else []),
+        ]
+        for k, row in gains.items()
+    ]
+    said = (
+        f"{next(iter(gains.values())).get('questions')} problems of the last"
+        " evaluations; percent, with 95 % intervals over problems; p-values after"
+        " Holm. The same with fresh samples: python -m agrae_jax.evaluate"
+        " --workdir=A --compare=B."
+        if gains
+        else ""
+    )
+    note = " ".join(filter(None, [said, difference.note]))
+    return Table(difference.title, head if gains else [], rows, note)
 
 
 def _health(run: Run) -> list[str]:

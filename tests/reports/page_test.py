@@ -126,6 +126,48 @@ def test_seeds_are_one_study_and_methods_are_two(tmp_path):
     assert "method=grpo" in html and "a_grae_1: arithmetic" in html
 
 
+def with_records(path, correct, **settings):
+    """The run with an evaluation of 8 samples of which so many are right, a problem."""
+    file = path / "eval" / "arithmetic_step_000003.json"
+    result = json.loads(file.read_text()) | {"settings": settings}
+    result["records"] = [
+        {"id": i, "gold": "5", "valid": 8, "correct": n} for i, n in enumerate(correct)
+    ]
+    file.write_text(json.dumps(result))
+    return path
+
+
+def test_methods_are_compared_on_the_same_problems(tmp_path):
+    one = with_records(make_run(tmp_path / "one", name="grpo"), [2, 4, 0, 8])
+    two = with_records(make_run(tmp_path / "two"), [4, 4, 2, 8], temperature=0.5)
+    text = re.sub(r"<[^>]+>", " ", report.write(one, [two]).read_text("utf-8"))
+    assert "arithmetic: method=a_grae minus method=grpo" in text
+    assert "+12.5 [+0.0, +25.0]" in text and "4 problems of the last eval" in text
+    assert "p over runs" not in text and "Health of one" in text
+    assert "agrae_jax.evaluate --workdir=A --compare=B" in text
+    runs = [read_run(path) for path in (one, two)]
+    (found,) = report.differences(studies(runs))
+    assert found.gains["1"]["mean"] == 0.125 and found.gains["8"]["mean"] == 0.25
+    assert found.gains["1"]["p_questions"] == 0.5
+    assert found.note == (
+        "Settings differ, method=a_grae there, method=grpo here:"
+        " temperature=0.5 there, None here."
+    )
+    again = with_records(make_run(tmp_path / "x", name="grpo", seed=1), [2, 4, 0, 8])
+    other = with_records(make_run(tmp_path / "y", seed=1), [4, 4, 0, 8])
+    runs += [read_run(path) for path in (again, other)]
+    (found,) = report.differences(studies(runs))
+    assert found.gains["1"]["mean"] == pytest.approx(0.09375, abs=1e-12)
+    assert found.gains["1"]["runs"] == 2
+    with_records(two, [4, 4, 2, 8])
+    (found,) = report.differences(studies([read_run(one), read_run(two)]))
+    assert found.gains and found.note == ""
+    with_records(two, [4, 4, 2])
+    (found,) = report.differences(studies([read_run(one), read_run(two)]))
+    assert not found.gains and "not evaluated on the same problems" in found.note
+    assert not report.differences(studies([read_run(one)]))
+
+
 def test_a_long_run_shows_its_first_and_last_step(tmp_path):
     path = make_run(tmp_path / "run", steps=9)
     steps, left_out = read_rollouts(path, most=6)
