@@ -176,6 +176,7 @@ def series_sum(node: Node, work: Work) -> Node | None:
 
     The ratio has to be rational. None for sums of other kinds.
     """
+    work.spend(50)
     found = series.first_and_ratio(node)
     ratio = rational(found[1], work, {}) if found else None
     low = rational(node[3], work, {})

@@ -7,6 +7,7 @@ from typing import Any
 from agrae_jax.verify import trees
 
 Node = tuple[Any, ...]
+_MAX_NODES = 100  # of a term; reading its shape takes their square
 _ONE, _ZERO = ("num", 1), ("num", 0)
 
 
@@ -16,10 +17,16 @@ def first_and_ratio(node: Node) -> tuple[Node, Node] | None:
     Read off the shape of the term, so that no two terms are trusted to show the rest.
     """
     _, name, variable, low, high, body = node
-    ratio = _ratio(body, variable) if name == "sum" else None
-    if ratio is None or trees.infinite(high) != 1:
+    if name != "sum" or trees.infinite(high) != 1 or _nodes(body) > _MAX_NODES:
+        return None
+    ratio = _ratio(body, variable)
+    if ratio is None:
         return None
     return trees.substitute(body, variable, low), ratio
+
+
+def _nodes(node: Node) -> int:
+    return 1 + sum(map(_nodes, trees.children(node)))
 
 
 def _ratio(node: Node, variable: str) -> Node | None:
