@@ -1,4 +1,4 @@
-"""What a config must satisfy before anything is loaded: ranges, divisions, paths."""
+"""What a config must satisfy before anything is loaded: sizes, divisions, paths."""
 
 from __future__ import annotations
 
@@ -9,114 +9,15 @@ import urllib.parse
 from pathlib import Path
 from typing import Any
 
-from agrae_jax import config_text, methods
+from agrae_jax import config_ranges, config_text, methods
 from agrae_jax.data import arithmetic, datasets
 from agrae_jax.errors import UserError
 from agrae_jax.verify import verifiers
 
-_CHOICES = {
-    "model.dtype": ("float32", "bfloat16"),
-    "model.param_dtype": ("float32", "bfloat16"),
-    "data.template": ("chat", "qwen", "simple", "qwen3_no_thinking", "llama", "raw"),
-    "optim.schedule": ("constant", "linear", "cosine"),
-    "optim.mu_dtype": ("float32", "bfloat16"),
-    "updates.on_nan": ("stop", "skip"),
-}
-
-_COUNT = 2**20  # most of prompts, tokens, sizes: their products are for _check_sizes
-
-# field -> (smallest, largest allowed value or None)
-_RANGES: dict[str, tuple[float, float | None]] = {
-    "seed": (0, 2**30),  # evaluation adds to it, and keys are made of int32
-    "steps": (0, 10**9),
-    "model.attention_block": (1, None),
-    "mesh.tensor": (1, None),
-    "mesh.stuck_s": (0, 10**7),
-    "data.max_prompt_tokens": (1, _COUNT),
-    "rollout.prompts": (1, _COUNT),
-    "rollout.samples": (2, 2**16),
-    "rollout.max_new_tokens": (1, _COUNT),
-    "rollout.top_k": (0, None),
-    "rollout.top_p": (0, 1),
-    "rollout.wave": (0, _COUNT),
-    "rollout.segment": (0, None),
-    "verify.workers": (1, 1024),
-    "verify.max_ungradable": (0, 1),
-    "verify.format_weight": (0, 1),
-    "verify.audit": (0, 1),
-    "optim.learning_rate": (0, None),
-    "optim.warmup_steps": (0, 10**9),
-    "optim.beta1": (0, 0.99999),  # 1 divides by zero in the bias correction
-    "optim.beta2": (0, 0.99999),
-    "optim.eps": (1e-30, 1),
-    "optim.weight_decay": (0, 1000),
-    "optim.clip_norm": (0, None),
-    "updates.mini_batches": (1, _COUNT),
-    "updates.epochs": (1, 1000),
-    "updates.micro_batches": (1, _COUNT),
-    "updates.logprob_chunk": (1, None),
-    "eval.every": (0, None),
-    "eval.problems": (0, None),
-    "eval.train_problems": (0, None),
-    "eval.samples": (1, _COUNT),
-    "eval.chunk": (0, _COUNT),
-    "eval.temperature": (0, 100),
-    "eval.top_k": (0, None),
-    "eval.top_p": (0, 1),
-    "eval.max_new_tokens": (0, _COUNT),
-    "eval.prompts": (0, _COUNT),
-    "checkpoint.every": (1, None),
-    "checkpoint.keep": (1, None),
-    "checkpoint.keep_every": (0, None),
-    "checkpoint.grace_s": (0.1, 86400),
-    "log.rollouts_every": (0, None),
-    "log.gain_every": (0, None),
-    "verify.deadline_s": (0.01, 3600),
-    "loss.clip_low": (0, 1e9),
-    "loss.clip_high": (0, 1e9),
-    "loss.dual_clip": (0, 1e9),
-    "loss.entropy_coef": (0, 1e6),
-    "loss.kl_coef": (0, 1e6),
-    "loss.kl_reward_coef": (0, 1e6),
-}
-# The same of keywords by their last name, wherever a data set takes them.
-_KWARG_RANGES: dict[str, tuple[float, float | None]] = {
-    "seed": (0, 2**63 - 1),
-    "size": (1, 10**9),
-}
-_POSITIVE = {"rollout.temperature": 100, "rollout.top_p": 1, "eval.top_p": 1}
-_SMALLEST = 1e-30  # to divide by in float32
-_BIGGEST = 1e30  # of a number that is computed with in float32
-_DRAWS = 2**31 - 1  # the position in the data stream is an int32
-
 
 def validate(config: Any) -> None:
     """Raises `UserError` for the first value that cannot work, naming the mend."""
-    for path, value in config_text.leaves(config.to_dict()):
-        _check_text(path, value)
-    for path, (low, high) in _RANGES.items():
-        _check_range(path, _get(config, path), low, high)
-    for section in ("data.train_kwargs", "data.test_kwargs"):
-        for name, value in _get(config, section).items():
-            if name in _KWARG_RANGES:
-                _check_range(f"{section}.{name}", value, *_KWARG_RANGES[name])
-    for path, most in _POSITIVE.items():
-        if not _SMALLEST <= _get(config, path) <= most:
-            raise UserError(
-                f"config.{path} must be > 0 ({_SMALLEST} to {most}),"
-                f" not {_get(config, path)}"
-            )
-    if 0 < config.eval.temperature < _SMALLEST:
-        raise UserError(
-            f"config.eval.temperature must be 0 or at least {_SMALLEST},"
-            f" not {config.eval.temperature}"
-        )
-    for path, choices in _CHOICES.items():
-        if _get(config, path) not in choices:
-            raise UserError(
-                f"config.{path} must be one of {', '.join(choices)},"
-                f" not {config_text.shown(_get(config, path))}"
-            )
+    config_ranges.check(config)
     if config.mesh.fsdp != -1 and config.mesh.fsdp < 1:
         raise UserError(f"config.mesh.fsdp must be -1 or >= 1, not {config.mesh.fsdp}")
     _check_sizes(config)
@@ -129,58 +30,32 @@ def validate(config: Any) -> None:
     _check_data(config)
 
 
-def _check_text(path: str, value: Any) -> None:
-    """Raises where a text, or one in a tuple, holds what UTF-8 cannot write."""
-    if isinstance(value, tuple):
-        for part in value:
-            _check_text(path, part)
-    elif isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise UserError(
-                f"config.{path} must be text in UTF-8, not {config_text.shown(value)}"
-            ) from None
-
-
-def _check_range(path: str, value: Any, low: float, high: float | None) -> None:
-    """None stands for what a method decides itself."""
-    if value is None:
-        return
-    most = _DRAWS if isinstance(value, int) else _BIGGEST
-    if high is None and value > most:
-        raise UserError(f"config.{path} must be at most {most}, not {value}")
-    if not value >= low or (high is not None and value > high):
-        wanted = f"from {low} to {high}" if high is not None else f">= {low}"
-        raise UserError(f"config.{path} must be {wanted}, not {value}")
-
-
 def _check_sizes(config: Any) -> None:
     prompts = config.rollout.prompts
-    if config.steps * prompts > _DRAWS:
+    if config.steps * prompts > config_ranges.DRAWS:
         raise UserError(
             f"config.steps={config.steps} x rollout.prompts={prompts} is more than"
-            f" {_DRAWS} draws: take fewer steps"
+            f" {config_ranges.DRAWS} draws: take fewer steps"
         )
     r, e, mini = config.rollout, config.eval, config.updates.mini_batches
     updates = config.steps * mini * config.updates.epochs
-    if updates > _DRAWS:
+    if updates > config_ranges.DRAWS:
         raise UserError(
             f"config.steps x updates.mini_batches x updates.epochs = {updates} is more"
-            f" than {_DRAWS} updates: take fewer steps"
+            f" than {config_ranges.DRAWS} updates: take fewer steps"
         )
     tokens = prompts * r.samples * r.max_new_tokens
-    if tokens > _DRAWS:
+    if tokens > config_ranges.DRAWS:
         raise UserError(
             f"config.rollout.prompts x samples x max_new_tokens = {tokens} is more than"
-            f" {_DRAWS} tokens a step: make one of them smaller"
+            f" {config_ranges.DRAWS} tokens a step: make one of them smaller"
         )
     tokens = (e.prompts or r.wave or prompts) * (e.chunk or r.samples)
     tokens *= e.max_new_tokens or r.max_new_tokens
-    if tokens > _DRAWS:
+    if tokens > config_ranges.DRAWS:
         raise UserError(
             f"config.eval.prompts x chunk x max_new_tokens = {tokens} is more than"
-            f" {_DRAWS} tokens at a time: make one of them smaller"
+            f" {config_ranges.DRAWS} tokens at a time: make one of them smaller"
         )
     if config.rollout.wave:
         _divides("rollout.wave", config.rollout.wave, "rollout.prompts", prompts)
@@ -251,10 +126,10 @@ def _check_method(config: Any) -> None:
             f"config.method.kwargs.k={k} is more than rollout.samples={samples}"
         )
     draws = config.steps * prompts * max(method.refill, 1)
-    if draws > _DRAWS:
+    if draws > config_ranges.DRAWS:
         raise UserError(
             f"config.steps x rollout.prompts x method.kwargs.max_batches = {draws} is"
-            f" more than {_DRAWS} draws: take fewer"
+            f" more than {config_ranges.DRAWS} draws: take fewer"
         )
     mini = method.schedule.mini_batches
     if mini:
@@ -339,9 +214,3 @@ def _check_model(model: Any) -> None:
         raise UserError(
             f"config.model.path: {path} is neither a folder nor a .gguf file"
         )
-
-
-def _get(config: Any, path: str) -> Any:
-    for name in path.split("."):
-        config = config[name]
-    return config
