@@ -194,6 +194,22 @@ def test_finite_whatever_the_group_holds(name, group):
         assert np.isfinite(leaf).all(), jax.tree_util.keystr(path)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("verdict", "valid"), [(1.0, 1.0), (0.0, 1.0), (0.0, 0.0)])
+def test_finite_over_two_steps_of_one_verdict(name, verdict, valid):
+    """All right, all wrong or all ungradable, in groups of two."""
+    seen, arrays = batch(2)
+    one = jnp.ones_like(seen.correct_BG)
+    seen = dataclasses.replace(seen, correct_BG=one * verdict, valid_BG=one * valid)
+    method = resolve(name)
+    for _ in range(2):
+        out = whole(method, seen, arrays)
+        out.pop("ctx")  # holds NaN at padding on purpose
+        for path, leaf in jax.tree_util.tree_leaves_with_path(out):
+            assert np.isfinite(leaf).all(), jax.tree_util.keystr(path)
+        method = dataclasses.replace(method, init_state=lambda s=out["state"]: s)
+
+
 def test_padding_and_ungradable_samples_get_nothing(name):
     seen, arrays = batch(8)
     out = ran(name, 8)
