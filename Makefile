@@ -59,12 +59,12 @@ quickstart: $(VENV)/.stamp-model  ## train a real model with A-GRAE on this CPU
 
 test: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## the tests, without the long ones
 	@echo "Running the tests ($(WORKERS) processes)"
-	@$(PY) -m pytest -q -n $(WORKERS) --dist loadfile \
+	@$(PY) -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  -m "not slow and not parity and not chaos" $(ARGS)
 
 test-all: $(VENV)/.stamp-dev $(VENV)/.stamp-model  ## all tests but parity, the long ones too
 	@echo "Running all tests ($(WORKERS) processes)"
-	@$(PY) -m pytest -q -n $(WORKERS) --dist loadfile \
+	@$(PY) -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  -m "not parity" $(ARGS)
 
 test-parity: $(PARITY_VENV)/.stamp-parity  ## compare the models with transformers on torch
