@@ -143,7 +143,7 @@ def test_never_two_bos_tokens_and_none_missing(template, count):
         TINY,
         bos_id=bos,
         adds_bos=True,
-        chat_template="{{ bos_token }}" + TINY.chat_template,
+        chat_template="{{ bos_token }}" + str(TINY.chat_template),
     )
     ids = templates.encode_prompt("3+3?", template=template, tokenizer=with_bos)
     assert ids.count(bos) == count and (not count or ids[0] == bos)
