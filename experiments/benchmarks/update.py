@@ -32,15 +32,14 @@ def random_rollout(loaded: work.Work, args: Any) -> tuple[Rollout, Graded]:
     tokens = rng.integers(3, vocab, (*shape, args.new_tokens), dtype=np.int32)
     rollout = Rollout(
         prompts=loaded.prompts,
-        completion_BGT=tokens,
-        length_BG=np.full(shape, args.new_tokens, np.int32),
-        stop_BG=np.full(shape, STOP_LENGTH, np.int32),
-        logprob_BGT=np.zeros(tokens.shape, np.float32),
-        entropy_BGT=np.zeros(tokens.shape, np.float32),
+        completion_BGT=jnp.asarray(tokens),
+        length_BG=jnp.full(shape, args.new_tokens, jnp.int32),
+        stop_BG=jnp.full(shape, STOP_LENGTH, jnp.int32),
+        logprob_BGT=jnp.zeros(tokens.shape),
+        entropy_BGT=jnp.zeros(tokens.shape),
     )
-    right = np.broadcast_to(np.arange(args.samples) % 2, shape).astype(np.float32)
-    graded = Graded(right, np.ones(shape, np.float32), np.ones(shape, np.float32))
-    return jax.tree.map(jnp.asarray, (rollout, graded))
+    right = jnp.broadcast_to(jnp.arange(args.samples) % 2, shape).astype(jnp.float32)
+    return rollout, Graded(right, jnp.ones(shape), jnp.ones(shape))
 
 
 def fields(args: Any) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def parser(doc: str, *, prompts: int, samples: int) -> argparse.ArgumentParser:
 def load(args: argparse.Namespace, **fields: Any) -> Work:
     """The model and its prompts; `fields` are config fields by dotted name."""
     compilation_cache.enable()
-    config = base.get_config()
+    config: Any = base.get_config()
     tiny = args.model == "tiny"
     config.model.path = "random:qwen2" if tiny else args.model
     config.model.kwargs = TINY | {"vocab_size": args.vocab_size} if tiny else {}
@@ -94,13 +94,15 @@ def load(args: argparse.Namespace, **fields: Any) -> Work:
 
 
 def random_prompts(groups: int, tokens: int, vocab_size: int) -> PromptBatch:
-    """Seeded prompts of one length, on the host."""
+    """Seeded prompts of one length."""
     rng = np.random.default_rng(0)
     return PromptBatch(
-        tokens_BL=rng.integers(3, vocab_size, (groups, tokens), dtype=np.int32),
-        length_B=np.full(groups, tokens, np.int32),
-        draw_B=np.arange(groups, dtype=np.int32),
-        prompt_id_B=np.arange(groups, dtype=np.int32),
+        tokens_BL=jnp.asarray(
+            rng.integers(3, vocab_size, (groups, tokens), dtype=np.int32)
+        ),
+        length_B=jnp.full(groups, tokens, jnp.int32),
+        draw_B=jnp.arange(groups, dtype=jnp.int32),
+        prompt_id_B=jnp.arange(groups, dtype=jnp.int32),
     )
 
 
@@ -122,7 +124,7 @@ def with_hazard(policy: Policy, mean: float, end: int = 0) -> Policy:
 
 def write_folder(model: str, out: str) -> None:
     """Writes the benchmark's model as a Hugging Face folder in float32."""
-    config = base.get_config()
+    config: Any = base.get_config()
     config.model.path = "random:qwen2" if model == "tiny" else model
     config.model.kwargs = dict(TINY) if model == "tiny" else {}
     config.mesh.fsdp = 1
