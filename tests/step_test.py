@@ -127,7 +127,10 @@ WIDE = (
 )
 
 
-@pytest.mark.parametrize("overrides", [(), WIDE], ids=["narrow", "wide"])
+NARROW = pytest.param((), marks=pytest.mark.slow, id="narrow")
+
+
+@pytest.mark.parametrize("overrides", [NARROW, pytest.param(WIDE, id="wide")])
 def test_one_device_and_eight_give_the_same_loss_and_gradient(overrides):
     loss_1, gradient_1, _ = gradient_of(1, 1, *overrides)
     loss_8, gradient_8, _ = gradient_of(8, 1, *overrides)

@@ -254,7 +254,7 @@ def test_order_within_a_group_does_not_matter(name):
         np.testing.assert_allclose(a, b[:, order], rtol=5e-6, atol=5e-6)
 
 
-@pytest.mark.parametrize("parts", [2, 4])
+@pytest.mark.parametrize("parts", [4, pytest.param(2, marks=pytest.mark.slow)])
 def test_micro_batches_add_up(name, parts):
     method, out = resolve(name), ran(name, 8)
     total, grads, metrics = 0.0, [], []

@@ -27,6 +27,9 @@ CASES = {
     "wide llama": ("llama", {**WIDE, **TIED}),
     "wide qwen2": ("qwen2", {**WIDE, **UNTIED}),
 }
+# The wide ones hold all that the narrow ones do; compiling is what takes the time.
+QUICK = ["wide llama", "wide qwen2"]
+LONG = [pytest.param(case, marks=pytest.mark.slow) for case in ("llama", "qwen2")]
 
 
 @functools.cache
@@ -62,7 +65,7 @@ def relative(found, wanted):
     return float(jnp.linalg.norm(found - wanted) / jnp.linalg.norm(wanted))
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", QUICK + LONG)
 def test_group_structured_forward_and_gradient_equal_flat_ones(case):
     policy, params = setup(case)
     batch = tokens()
@@ -93,7 +96,7 @@ def with_prefix(prompt_BL):
     )
 
 
-@pytest.mark.parametrize("case", ["qwen2", "wide llama"])
+@pytest.mark.parametrize("case", ["wide llama", LONG[1]])
 def test_a_shared_prefix_equals_prompts_that_hold_it(case):
     whole, params = setup(case)
     policy, _ = setup(case, prefix=PREFIX)
@@ -182,14 +185,14 @@ def hidden_and_gradient(case, **options):
     return hidden, gradient
 
 
-@pytest.mark.parametrize("case", ["qwen2", "wide llama"])
+@pytest.mark.parametrize("case", ["wide llama", LONG[1]])
 def test_recomputing_layers_changes_no_gradient(case):
     _, wanted = hidden_and_gradient(case)
     _, found = hidden_and_gradient(case, remat=False)
     assert relative(found, wanted) < 1e-6
 
 
-@pytest.mark.parametrize("block", [4, 13])
+@pytest.mark.parametrize("block", [4, pytest.param(13, marks=pytest.mark.slow)])
 def test_attention_in_blocks_changes_no_gradient(block):
     # 4 splits a prompt (9) and a completion (6) unevenly, 13 takes 2 completions or 1
     wanted_hidden, wanted = hidden_and_gradient("qwen2")

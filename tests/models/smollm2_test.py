@@ -30,6 +30,7 @@ def model():
     return policy, jax.device_put(params)
 
 
+@pytest.mark.slow  # tests/smollm2_test.py holds the same on sampled completions
 def test_group_structured_log_probabilities_and_gradient_equal_flat_ones(model):
     policy, params = model
     prompt, length = np.array(PROMPT, np.int32), np.array(LENGTH, np.int32)
