@@ -1,14 +1,18 @@
 """Each program of a step compiles once; a second time is an error with a name.
 
 A recompile takes minutes on a pod and may come again every step; what it comes from,
-one shape, dtype or sharding among hundreds of arrays, is hard to find by hand.
+one shape, dtype or sharding among hundreds of arrays, is hard to find by hand. Of
+several processes each compiles for itself: that all got one program is checked first.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import jax
+
+from agrae_jax import distributed
 
 
 class UnexpectedRecompile(RuntimeError):
@@ -30,6 +34,7 @@ class CompiledOnce:
         """Calls the function."""
         if self._first is None:
             self._first = signature(args)
+            self._check_alike(args)
         compiled = self.compiles()
         result = self._function(*args)
         if compiled and self.compiles() > compiled:
@@ -37,6 +42,14 @@ class CompiledOnce:
                 f"{self.name} was compiled a second time: {self._difference(args)}"
             )
         return result
+
+    def _check_alike(self, args: Any) -> None:
+        """Raises UserError where another process would run another program: each would
+        wait for the other's collectives for ever."""
+        if jax.process_count() > 1:
+            text = self._function.lower(*args).as_text()
+            found = hashlib.sha256(text.encode()).hexdigest()[:16]
+            distributed.check_alike({f"program {self.name}": found})
 
     def compiles(self) -> int:
         """How often it has been compiled."""

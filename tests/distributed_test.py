@@ -133,17 +133,24 @@ def test_processes_train_as_one_does(one, tmp_path, processes):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * float(np.abs(b).max()))
 
 
-def test_processes_with_other_configs_are_refused_before_the_first_step(tmp_path):
-    workdir = tmp_path / "run"
+def test_processes_with_other_configs_or_programs_are_refused():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     code = (
         "import sys; from agrae_jax import distributed; distributed.start();\n"
         "from agrae_jax.errors import UserError\n"
+        "from agrae_jax.recompiles import CompiledOnce\n"
         "import jax\n"
         "try:\n"
         "  distributed.check_alike({'code': 'same', 'config': sys.argv[1]})\n"
+        "except UserError as error:\n"
+        "  print(error)\n"
+        "same = CompiledOnce('prepare', jax.jit(lambda x: x + 1))\n"
+        "print('prepare gave', same(1))\n"
+        "other = CompiledOnce('update', jax.jit(lambda x: x + len(sys.argv)))\n"
+        "try:\n"
+        "  other(1)\n"
         "except UserError as error:\n"
         "  print(error); sys.exit(2)\n"
     )
@@ -159,7 +166,7 @@ def test_processes_with_other_configs_are_refused_before_the_first_step(tmp_path
         }
         started.append(
             subprocess.Popen(
-                [sys.executable, "-c", code, f"hash{index}"],
+                [sys.executable, "-c", code, f"hash{index}", *["more"] * index],
                 cwd=ROOT,
                 env=env,
                 stdout=subprocess.PIPE,
@@ -171,7 +178,8 @@ def test_processes_with_other_configs_are_refused_before_the_first_step(tmp_path
         assert process.returncode == 2
         assert "processes differ in their config: process 0 has hash0" in out
         assert "process 1 has hash1" in out
-    assert not workdir.exists()
+        assert "prepare gave 2" in out
+        assert "processes differ in their program update: process 0 has" in out
 
 
 def test_the_death_of_a_process_ends_the_other_with_the_reason(tmp_path):
