@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
-import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +20,16 @@ from agrae_jax import (
     build_model,
     models,
     plan_chips,
-    plan_cost,
-    plan_hlo,
+    plan_ledger,
     plan_models,
     plan_programs,
+    plan_search,
 )
 from agrae_jax import config as config_door
 from agrae_jax.config import Flag
 from agrae_jax.data import templates
 from agrae_jax.errors import UserError
-from agrae_jax.run_directory import write_json, write_text
+from agrae_jax.run_directory import write_json
 from agrae_jax.types import Policy
 
 FLAGS = {
@@ -40,31 +37,10 @@ FLAGS = {
     "model": Flag(str, "", "published model, as Qwen2.5-72B; default the config's"),
     "json": Flag(str, "", "file to write the ledger to as well"),
     "save": Flag(str, "", "folder to keep the compiled programs' text in"),
+    "search": Flag(bool, False, "find the mesh, the wave and the micro-batches first"),
     "programs": Flag(str, "", "compile only these, as sample,update; default all"),
 }
 OPEN = "random:llama"  # stands for a model that the config leaves open
-SAMPLING = ("sample", "prefill", "decode")
-FULL = 0.9  # of a device's memory: what a plan may fill
-
-
-@dataclasses.dataclass
-class Line:
-    """One program's row of the ledger; sizes in bytes, of one device, times seconds."""
-
-    program: str
-    runs: float
-    compile_s: float = 0.0
-    error: str = ""
-    needs: float = 0.0  # alive at once while it runs, everything counted
-    arguments: float = 0.0
-    temporaries: float = 0.0
-    outputs: float = 0.0  # new ones: not written over an argument
-    flops: float = 0.0
-    model_flops: float = 0.0
-    traffic: float = 0.0
-    collectives: dict[str, float] = dataclasses.field(default_factory=dict)
-    seconds: float = 0.0  # of one run, at the limit below
-    bound: str = ""
 
 
 def main(argv: list[str]) -> int:
@@ -80,9 +56,12 @@ def main(argv: list[str]) -> int:
         raise UserError("give --topology=NAME, for example --topology=v5e:8x8")
     _check_places(flags["json"], flags["save"])
     topology = plan_chips.find(flags["topology"])
-    mesh = build_model.build_mesh(config, topology.devices)
     is_open = is_open and config.model.path == OPEN
     policy = _policy(config, flags["model"], Path(file).stem if is_open else "")
+    if flags["search"]:
+        print("searching: half an hour for a 7B model on 2 cores", flush=True)
+        config, _ = plan_search.search(config, policy, topology)
+    mesh = build_model.build_mesh(config, topology.devices)
     axes = " ".join(f"{axis}={size}" for axis, size in mesh.shape.items())
     print(
         f"{topology.name}: {topology.chips} chips, {len(topology.devices)} devices of "
@@ -93,141 +72,13 @@ def main(argv: list[str]) -> int:
     # Not under the mesh: nothing may run on devices that are not there.
     steps = plan_programs.Step(config, policy, mesh)
     with jax.set_mesh(mesh):
-        lines = compile_all(steps, topology, only=only, save=flags["save"])
-    ledger = summarize(lines, steps, topology)
-    print(render(lines, ledger))
+        lines = plan_ledger.compile_all(steps, topology, only=only, save=flags["save"])
+    ledger = plan_ledger.summarize(lines, steps, topology)
+    print(plan_ledger.render(lines, ledger))
     if flags["json"]:
         rows = [dataclasses.asdict(line) for line in lines]
         write_json(Path(flags["json"]), {**ledger, "programs": rows})
     return 0 if ledger["fits"] else 1
-
-
-def compile_all(
-    steps: plan_programs.Step,
-    topology: plan_chips.Topology,
-    *,
-    only: Sequence[str] = (),
-    save: str = "",
-) -> list[Line]:
-    """Compiles the programs one after another; a failure is a line, not an end."""
-    lines = []
-    for program in steps.programs():
-        if only and program.name not in only:
-            continue
-        line = Line(program.name, program.runs)
-        line.model_flops = program.model_flops / len(topology.devices)
-        started = time.monotonic()
-        try:
-            lowered = program.lower()
-            compiled = lowered.compile()
-        except KeyError as error:
-            line.error = f"not compiled: it follows {error.args[0]}, which failed"
-        except jax.errors.JaxRuntimeError as error:
-            line.error, line.needs = _too_much(str(error))
-        else:
-            steps.outputs[program.name] = plan_programs.outputs_of(lowered, compiled)
-            text = compiled.as_text()
-            _measure(line, compiled, text, program, topology)
-            if save:
-                write_text(Path(save) / f"{program.name}.hlo.txt", text)
-        line.compile_s = time.monotonic() - started
-        print(f"{line.program}: {line.compile_s:.0f} s {line.error}", flush=True)
-        lines.append(line)
-    return lines
-
-
-def summarize(
-    lines: list[Line], steps: plan_programs.Step, topology: plan_chips.Topology
-) -> dict[str, Any]:
-    """Peak memory over the step, the verdict, and the time of each phase."""
-    held = steps.state_bytes + steps.reference_bytes
-    for line in lines:
-        if line.error:
-            continue
-        # What a program is given counts in its arguments; sampling holds the training
-        # state beside them, and the cast copy is an argument of those that sample.
-        beside = held if line.program in SAMPLING else 0
-        line.needs = beside + line.arguments + line.outputs + line.temporaries
-    peak = max((line.needs for line in lines), default=0.0)
-    failed = [line for line in lines if line.error]
-    seconds = {line.program: line.runs * line.seconds for line in lines}
-    return {
-        "topology": topology.name,
-        "chips": topology.chips,
-        "devices": len(topology.devices),
-        "mesh": dict(steps.mesh_shape),
-        "sizes": dataclasses.asdict(steps.sizes),
-        "hbm": topology.hbm,
-        "peak": peak,
-        "state": held,
-        "fits": not failed and peak <= FULL * topology.hbm,
-        "seconds": seconds,
-        "step_seconds": sum(seconds.values()),
-    }
-
-
-def render(lines: list[Line], ledger: dict[str, Any]) -> str:
-    """The ledger as text."""
-    head = (
-        f"{'program':9}{'runs':>6}{'args':>8}{'temp':>8}{'new':>8}{'alive':>8}"
-        f"{'TFLOP':>10}{'/model':>8}{'GB':>10}{'ICI GB':>9}{'s':>9}{'s/step':>9}  bound"
-    )
-    rows = [head]
-    for x in lines:
-        if x.error:
-            rows.append(f"{x.program:9}{x.runs:6.0f}  {x.error}")
-            continue
-        ratio = f"{x.flops / x.model_flops:.2f}" if x.model_flops else "-"
-        rows.append(
-            f"{x.program:9}{x.runs:6.0f}{_gib(x.arguments):>8}{_gib(x.temporaries):>8}"
-            f"{_gib(x.outputs):>8}{_gib(x.needs):>8}{x.flops / 1e12:10.1f}{ratio:>8}"
-            f"{x.traffic / 1e9:10.1f}{sum(x.collectives.values()) / 1e9:9.1f}"
-            f"{x.seconds:9.2f}{x.runs * x.seconds:9.1f}  {x.bound}"
-        )
-    moved = [
-        f"{x.program}: "
-        + ", ".join(
-            f"{kind} {size / 1e9:.1f} GB" for kind, size in x.collectives.items()
-        )
-        for x in lines
-        if x.collectives
-    ]
-    limit, peak = ledger["hbm"], ledger["peak"]
-    verdict = (
-        f"fits: {_gib(peak)} of {_gib(limit)} GiB of a device, {peak / limit:.0%}"
-        if ledger["fits"]
-        else f"does not fit: {_gib(peak)} GiB asked for, {_gib(FULL * limit)} is"
-        f" {FULL:.0%} of a device"
-    )
-    return "\n".join(
-        [
-            "memory in GiB, operations and bytes for one run on one device",
-            *rows,
-            *(f"collectives, {line}" for line in moved),
-            f"state {_gib(ledger['state'])} GiB; {verdict}",
-            f"a step at the chip's limits: {ledger['step_seconds']:.0f} s "
-            "(every completion at full length; real programs reach about half of it)",
-        ]
-    )
-
-
-def _measure(
-    line: Line, compiled: Any, text: str, program: Any, topology: plan_chips.Topology
-) -> None:
-    memory = compiled.memory_analysis()
-    line.arguments = float(memory.argument_size_in_bytes)
-    line.temporaries = float(memory.temp_size_in_bytes)
-    line.outputs = float(memory.output_size_in_bytes - memory.alias_size_in_bytes)
-    cost = plan_cost.count(plan_hlo.Program(text), program.dynamic_trips)
-    line.flops, line.traffic = cost.flops, cost.bytes
-    line.collectives = cost.collectives
-    times = {
-        "compute": cost.flops / (topology.tflops * 1e12),
-        "memory": cost.bytes / topology.hbm_rate,
-        "links": sum(cost.collectives.values()) / topology.ici_rate,
-    }
-    line.bound = max(times, key=lambda name: times[name])
-    line.seconds = times[line.bound]
 
 
 def _check_places(file: str, folder: str) -> None:
@@ -259,10 +110,12 @@ def _policy(config: Any, model: str, meant: str) -> Policy:
     """The policy of `--model`, or of the model that the config `meant` is written for,
     or of the config's own path."""
     c = config.model
+    splash = "splash" if c.dtype == "bfloat16" else "plain"  # what auto is on a TPU
     options = {
         "dtype": c.dtype,
         "param_dtype": c.param_dtype,
         "remat": c.remat,
+        "attention": splash if c.attention == "auto" else c.attention,
         "attention_block": c.attention_block,
         "unroll_decode": False,
     }
@@ -273,19 +126,6 @@ def _policy(config: Any, model: str, meant: str) -> Policy:
         fields = {"vocab_size": templates.tiny().vocab_size, **dict(c.kwargs)}
         return models.random(c.path.removeprefix("random:"), fields, **options)
     return models.load_policy(c.path, **options)[0]
-
-
-def _too_much(text: str) -> tuple[str, float]:
-    """One line and the bytes of a compiler's refusal."""
-    found = re.search(r"(?:required|[Uu]sed) [^.]*?([\d.]+)([MG])", text)
-    if "RESOURCE_EXHAUSTED" not in text or not found:
-        return f"not compiled: {text.splitlines()[0][:160]}", 0.0
-    size = float(found[1]) * (2**30 if found[2] == "G" else 2**20)
-    return f"does not fit: the compiler asks for {_gib(size)} GiB of temporaries", size
-
-
-def _gib(size: float) -> str:
-    return f"{size / 2**30:.2f}"
 
 
 if __name__ == "__main__":

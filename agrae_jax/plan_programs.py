@@ -78,6 +78,11 @@ class Step:
         self.outputs: dict[str, Outputs] = {}  # filled in by whoever compiles
 
     @property
+    def mesh(self) -> jax.sharding.Mesh:
+        """The devices."""
+        return self._mesh
+
+    @property
     def mesh_shape(self) -> dict[str, int]:
         """Devices on each axis of the mesh."""
         return dict(self._mesh.shape)

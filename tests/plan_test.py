@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
-from agrae_jax import plan, plan_chips, plan_models
+from agrae_jax import (
+    plan,
+    plan_chips,
+    plan_ledger,
+    plan_models,
+    plan_programs,
+    plan_search,
+)
 from agrae_jax.errors import UserError
 from agrae_jax.models import families
-from agrae_jax.plan import Line
+from agrae_jax.plan_ledger import Line
 
 GIB = 2**30
 TOPOLOGY = plan_chips.Topology(
@@ -29,7 +36,7 @@ def steps(state=2 * GIB, reference=0) -> Any:
         state_bytes=state,
         reference_bytes=reference,
         mesh_shape={"fsdp": 16, "tensor": 4},
-        sizes=plan.plan_programs.Sizes(8, 2, 16, 16, 8, 2, 2),
+        sizes=plan_programs.Sizes(8, 2, 16, 16, 8, 2, 2),
     )
 
 
@@ -40,7 +47,7 @@ def line(program, runs=1, **fields):
 def test_sampling_holds_the_training_state_beside_its_own_arrays():
     decode = line("decode", 4, arguments=6.0 * GIB, temporaries=1.0 * GIB, seconds=3.0)
     update = line("update", 2, arguments=3.0 * GIB, temporaries=8.0 * GIB, seconds=10.0)
-    ledger = plan.summarize([decode, update], steps(reference=GIB), TOPOLOGY)
+    ledger = plan_ledger.summarize([decode, update], steps(reference=GIB), TOPOLOGY)
     assert decode.needs == 10 * GIB  # 6 + 1, the state's 2 and the reference's 1
     assert update.needs == 11 * GIB
     assert ledger["peak"] == 11 * GIB
@@ -52,7 +59,7 @@ def test_sampling_holds_the_training_state_beside_its_own_arrays():
 @pytest.mark.parametrize("gib, fits", [(14.3, True), (14.5, False)])
 def test_nine_tenths_of_a_device_may_be_filled(gib, fits):
     update = line("update", arguments=gib * GIB)
-    assert plan.summarize([update], steps(), TOPOLOGY)["fits"] is fits
+    assert plan_ledger.summarize([update], steps(), TOPOLOGY)["fits"] is fits
 
 
 def test_a_program_that_the_compiler_refused_does_not_fit():
@@ -60,13 +67,13 @@ def test_a_program_that_the_compiler_refused_does_not_fit():
         "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for"
         " HLO temporaries (28.44G) exceeds available HBM (15.75G)."
     )
-    error, needs = plan._too_much(text)
+    error, needs = plan_ledger._too_much(text)
     assert error == "does not fit: the compiler asks for 28.44 GiB of temporaries"
     assert needs == pytest.approx(28.44 * GIB)
     lines = [line("update", error=error, needs=needs)]
-    ledger = plan.summarize(lines, steps(), TOPOLOGY)
+    ledger = plan_ledger.summarize(lines, steps(), TOPOLOGY)
     assert not ledger["fits"]
-    shown = plan.render(lines, ledger)
+    shown = plan_ledger.render(lines, ledger)
     assert "does not fit: 28.44 GiB asked for, 14.40 is 90% of a device" in shown
 
 
@@ -74,7 +81,7 @@ def test_the_ledger_shows_ratio_bound_and_collectives():
     update = line("update", 4, flops=6e15, model_flops=5e15, seconds=30.5)
     update.bound, update.collectives = "compute", {"all-gather": 2.5e9}
     lines = [update]
-    shown = plan.render(lines, plan.summarize(lines, steps(), TOPOLOGY))
+    shown = plan_ledger.render(lines, plan_ledger.summarize(lines, steps(), TOPOLOGY))
     row = next(text for text in shown.splitlines() if text.startswith("update"))
     assert row.split() == (
         "update 4 0.00 0.00 0.00 0.00 6000.0 1.20 0.0 2.5 30.50 122.0 compute".split()
@@ -125,7 +132,7 @@ def test_sizes_add_up_to_the_published_number_of_parameters():
     """Qwen2.5-7B: 7.6 billion, 6.5 of them apart from embedding and head."""
     family, fields = plan_models.find("", "qwen7b")
     config = families.find(family).read_config(fields)
-    body, head = plan.plan_programs.matrix_params(config)
+    body, head = plan_programs.matrix_params(config)
     assert round(body / 1e9, 2) == 6.53
     assert round((body + 2 * head) / 1e9, 1) == 7.6
 
@@ -156,6 +163,41 @@ def test_a_command_without_a_topology_is_one_line():
         plan.main(["--config=configs/smoke.py"])
 
 
+@pytest.mark.parametrize("most", range(8))
+@pytest.mark.parametrize("start", [1, 16, 64])
+def test_the_largest_that_fits_is_found_by_halving(most, start):
+    options, tried = [1, 2, 4, 8, 16, 32, 64], []
+
+    def fits(size):
+        tried.append(size)
+        return size <= 2**most / 2
+
+    wanted = 2 ** (most - 1) if most else None
+    assert plan_search.largest(options, start, fits) == wanted
+    assert len(tried) == len(set(tried)) <= 4
+
+
+def test_waves_and_micro_batches_divide_the_prompts_over_the_devices():
+    assert plan_search.waves(96, 16) == [16, 32, 48, 96]
+    assert plan_search.micro_batches(96, 16) == [6, 3, 2, 1]
+    assert plan_search.waves(24, 16) == []
+
+
+def test_the_fastest_choice_is_given_as_flags():
+    choices = [
+        plan_search.Choice(1, note="mesh.tensor=1: the training state alone"),
+        plan_search.Choice(2, 64, 8, peak=8 * GIB, seconds=20.0),
+        plan_search.Choice(4, 128, 4, peak=12 * GIB, seconds=10.0),
+    ]
+    shown = plan_search.render(choices, choices[2], TOPOLOGY).splitlines()
+    assert shown[1].split() == "1 mesh.tensor=1: the training state alone".split()
+    assert shown[3].split() == "4 128 4 75% 10.0 fastest".split()
+    assert shown[4] == (
+        "take: --config.mesh.tensor=4 --config.rollout.wave=128"
+        " --config.updates.micro_batches=4"
+    )
+
+
 @pytest.mark.slow
 def test_a_small_step_is_compiled_for_a_real_topology(tmp_path):
     if importlib.util.find_spec("libtpu") is None:
@@ -167,7 +209,18 @@ def test_a_small_step_is_compiled_for_a_real_topology(tmp_path):
     assert ledger["fits"] and ledger["devices"] == 16
     names = [program["program"] for program in ledger["programs"]]
     assert names == ["cast", "sample", "score", "update"]
-    assert all(p["flops"] > p["model_flops"] * 0.9 for p in ledger["programs"])
+    assert all(p["flops"] >= p["model_flops"] * 0.9 for p in ledger["programs"])
+
+
+@pytest.mark.slow
+def test_a_search_ends_with_the_plan_of_the_fastest(capsys):
+    if importlib.util.find_spec("libtpu") is None:
+        pytest.skip("libtpu is not installed: nothing was compiled for a TPU")
+    flags = ["--topology=v5e:4x4", "--config.rollout.prompts=64", "--search"]
+    assert plan.main(["--config=configs/smoke.py", *flags]) == 0
+    shown = capsys.readouterr().out
+    assert "take: --config.mesh.tensor=" in shown
+    assert "a step at the chip's limits" in shown.split("take:")[1]
 
 
 if __name__ == "__main__":
