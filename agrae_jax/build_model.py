@@ -69,10 +69,16 @@ def build_model(config: Any, mesh: Mesh, *, weights: bool = True) -> Model:
     Without `weights`, params are shapes with shardings: what a restore asks for.
     """
     c = config.model
+    if c.attention == "splash" and jax.default_backend() != "tpu":
+        raise UserError(
+            "config.model.attention=splash is a kernel of TPUs, which are not here: "
+            "leave it auto"
+        )
     options = {
         "dtype": c.dtype,
         "param_dtype": c.param_dtype,
         "remat": c.remat,
+        "attention": c.attention,
         "attention_block": c.attention_block,
     }
     random = c.path.startswith("random:")

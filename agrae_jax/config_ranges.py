@@ -10,6 +10,7 @@ from agrae_jax.errors import UserError
 _CHOICES = {
     "model.dtype": ("float32", "bfloat16"),
     "model.param_dtype": ("float32", "bfloat16"),
+    "model.attention": ("auto", "plain", "splash", "splash_interpreted"),
     "data.template": ("chat", "qwen", "simple", "qwen3_no_thinking", "llama", "raw"),
     "optim.schedule": ("constant", "linear", "cosine"),
     "optim.mu_dtype": ("float32", "bfloat16"),

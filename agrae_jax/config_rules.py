@@ -178,6 +178,11 @@ def _check_model(model: Any) -> None:
             "config.model.path is not set: give a Hugging Face folder or a .gguf file,"
             " --config.model.path=DIR"
         )
+    if model.attention == "splash" and model.dtype != "bfloat16":
+        raise UserError(
+            f"config.model.attention=splash rounds products, but model.dtype is"
+            f" {model.dtype}: set model.dtype=bfloat16, or model.attention=plain"
+        )
     if model.path.startswith("random:"):
         from agrae_jax import models  # only here, and it brings flax
 

@@ -22,6 +22,9 @@ _FREE |= {"conditional", "call", "after-all", "partition-id", "iota"}
 # What the condition of a counted loop holds; any more, and the data decide.
 _COUNTED = {"parameter", "get-tuple-element", "constant", "compare", "fusion", "copy"}
 _COUNTED |= {"bitcast"}
+# Products of queries and keys that an attention kernel does, by its name: forward, and
+# the two of its backward pass.
+_PRODUCTS = {"_fwd": 2, "_dkv": 4, "_dq": 3}
 
 
 @dataclasses.dataclass
@@ -78,6 +81,8 @@ class _Counter:
             return
         if op.kind in ("convolution", "dot"):
             cost.flops += _product_flops(op, ops)
+        if op.kind == "custom-call":
+            cost.add(_kernel(op))
         kind = op.kind.removesuffix("-start")
         if kind in COLLECTIVES:
             size = max(sum(x.bytes for x in op.result), _operand_bytes(op, ops, True))
@@ -174,6 +179,19 @@ class _Counter:
                 yield value
             for _, called in callees(op):
                 yield from self._constants(called)
+
+
+def _kernel(op: Op) -> Cost:
+    """What a kernel says of itself in the name of its scope, `kernel_PRODUCT_BLOCK`.
+
+    For every tile of BLOCK queries and keys it reads two arrays of one side.
+    """
+    found = re.search(r"kernel_(\d+)_(\d+)", op.rest)
+    phase = re.search("|".join(_PRODUCTS), op.rest)
+    if not found or not phase:
+        return Cost()
+    product, block = float(found[1]), int(found[2])
+    return Cost(flops=_PRODUCTS[phase[0]] * product, bytes=2 * product / block)
 
 
 def _result(name: str, ops: dict[str, Op]) -> tuple[Array, ...]:

@@ -20,7 +20,8 @@ def get_config() -> config_dict.ConfigDict:
     c.model.param_dtype = "float32"  # of the master parameters
     c.model.remat = True  # recompute blocks in the backward pass
     c.model.share_prefix = True  # the tokens all prompts start with: computed once
-    c.model.attention_block = 1024  # queries per attention block, >= 1
+    c.model.attention = "auto"  # auto, plain, splash (TPU kernel); docs/models.md
+    c.model.attention_block = 1024  # queries per plain attention block, >= 1
 
     c.mesh = config_dict.ConfigDict()
     c.mesh.fsdp = -1  # devices on the fsdp axis; -1 = all that are left

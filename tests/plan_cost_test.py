@@ -104,6 +104,22 @@ def test_products_written_as_convolutions(window, labels, left, right, out, prod
     assert count(Program(text)).flops == 2 * products
 
 
+@pytest.mark.parametrize("phase, products", [("fwd", 2), ("dkv", 4), ("dq", 3)])
+def test_a_kernel_counts_as_it_says_of_itself(phase, products):
+    text = (
+        "ENTRY %main (a: bf16[8,256,64]) -> bf16[8,256,64] {\n"
+        "  %a = bf16[8,256,64]{2,1,0} parameter(0)\n"
+        "  ROOT %k = bf16[8,256,64]{2,1,0} custom-call(%a), "
+        'custom_call_target="tpu_custom_call", metadata={op_name="kernel_4096_128'
+        f'/splash_mha_{phase}_segmented"}}\n'
+        "}\n"
+    )
+    cost = count(Program(text))
+    assert cost.flops == products * 4096
+    # two arrays of a side for every tile, beside what goes in and comes out once
+    assert cost.bytes == 2 * 4096 / 128 + 2 * (8 * 256 * 64 * 2)
+
+
 def test_a_scan_counts_as_its_unrolled_form():
     """Compiled here, where XLA's own analysis counts the body once."""
     w = jax.ShapeDtypeStruct((8, 24, 24), jnp.float32)

@@ -23,6 +23,7 @@ from jax import Array
 from agrae_jax.models.decoder_config import DecoderConfig
 from agrae_jax.models.layers import Linear, precision, rotate
 
+BLOCK = 1024  # queries whose scores are alive at once
 MASKED = -1e30  # finite: a softmax over a masked score is 0 and has no NaN gradient
 
 
@@ -106,8 +107,8 @@ def attend_groups(
     *,
     samples: int,
     prompt: int,
-    block: int,
     prefix: tuple[Array, Array] | None = None,
+    block: int = BLOCK,
 ) -> Array:
     """Attention of whole rows [prompt | completion 1 | ... | completion `samples`].
 

@@ -7,7 +7,7 @@ runs once per token, loops over it so that the cache is updated in place.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -33,6 +33,7 @@ from agrae_jax.models.layers import (
 from agrae_jax.sharding import constrain
 
 ROW = ("batch", "seq", "act_embed")
+Attend = Callable[..., Array]  # as `attention.attend_groups`
 
 
 def pick(stacked: Any, i: Any) -> Any:
@@ -84,7 +85,7 @@ class Decoder(nnx.Module):
         prefix: tuple[int, ...],
         rules: Mapping[str, Any],
         remat: bool,
-        attention_block: int,
+        attend: Attend,
     ) -> Array:
         """hidden_BGTD that predicts every completion token (t = 0 from the prompt)."""
         (B, L), (_, G, T) = tokens_BL.shape, completion_BGT.shape
@@ -101,7 +102,7 @@ class Decoder(nnx.Module):
             prompt=L,
             rules=rules,
             remat=remat,
-            block=attention_block,
+            attend=attend,
         )
         last = jnp.take_along_axis(x[:, :L], (length_B - 1)[:, None, None], 1)
         rest = self.norm(x[:, L:]).reshape(B, G, T - 1, x.shape[-1])
@@ -120,17 +121,17 @@ class Decoder(nnx.Module):
         prompt: int,
         rules: Mapping[str, Any],
         remat: bool,
-        block: int,
+        attend: Attend,
         keep: bool = False,
     ) -> tuple[Array, Any]:
         """Rows through all layers; and, if `keep`, every layer's prompt part.
 
-        The prefix, the same for all rows, is one row of its own beside them.
+        The prefix, the same for all rows, is one row of its own beside them: too
+        little for a kernel, and not to be split over groups.
         """
         P = len(prefix)
         rope = self._rope(P + position_BS)
         prefix_rope = self._rope(jnp.arange(P)[None])
-        attend = functools.partial(attend_groups, block=block)
         graph, stacked = nnx.split(self.layers)
 
         def layer(rows: tuple[Array, ...], weights: Any) -> tuple[Any, Any]:
@@ -139,7 +140,7 @@ class Decoder(nnx.Module):
             shared = None
             if before:
                 query, key, value = module.project(before[0], prefix_rope)
-                mixed = attend(query, key, value, length_B, samples=1, prompt=P)
+                mixed = attend_groups(query, key, value, length_B, samples=1, prompt=P)
                 before, shared = [module.finish(before[0], mixed)], (key, value)
             query, key, value = module.project(x, rope)
             with jax.named_scope("attention"):
@@ -172,7 +173,7 @@ class Decoder(nnx.Module):
         *,
         prefix: tuple[int, ...],
         rules: Mapping[str, Any],
-        attention_block: int,
+        attend: Attend,
     ) -> tuple[Array, Any]:
         """hidden_BD of the last real prompt token, and the cache with the prompt."""
         B, L = tokens_BL.shape
@@ -185,7 +186,7 @@ class Decoder(nnx.Module):
             prompt=L,
             rules=rules,
             remat=False,
-            block=attention_block,
+            attend=attend,
             keep=True,
         )
         last = jnp.take_along_axis(x, (length_B - 1)[:, None, None], 1)[:, 0]

@@ -7,6 +7,7 @@ once wherever a tree comes from outside (load, restore).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,11 +17,14 @@ from flax import nnx
 from jax import Array
 
 from agrae_jax.errors import UserError
+from agrae_jax.models import attention as plain
 from agrae_jax.models import cache as caches
 from agrae_jax.models.families import FAMILIES
 from agrae_jax.sharding import tree_path
 from agrae_jax.types import Params, Policy
 
+# auto: the kernel on a TPU in bfloat16 (it would round float32's products), else plain
+ATTENTIONS = ("auto", "plain", "splash", "splash_interpreted")
 DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
 
 
@@ -31,15 +35,17 @@ def build(
     dtype: Any = "float32",
     param_dtype: Any = "float32",
     remat: bool = True,
-    attention_block: int = 1024,
+    attention: str = "auto",
+    attention_block: int = plain.BLOCK,
     unroll_decode: bool | None = None,
     prefix: Sequence[int] = (),
 ) -> Policy:
     """The policy of one architecture; parameters come from `init` or from a file.
 
     `dtype` is of compute, `param_dtype` of the stored parameters; `remat` recomputes
-    layers in the backward pass; at most `attention_block` queries of a row have their
-    attention scores alive at once. `unroll_decode` keeps a second copy of the weights,
+    layers in the backward pass. `attention` is of whole rows, one of `ATTENTIONS`; in
+    the plain one at most `attention_block` queries of a row have their scores alive at
+    once. `unroll_decode` keeps a second copy of the weights,
     layer by layer, while sampling: None = on CPU only, where slicing the stacked
     weights for every token would copy them all (45 % of the time, measured). `prefix`
     are the tokens that stand before every prompt: they are computed once for a batch.
@@ -62,6 +68,7 @@ def build(
 
     prefix = tuple(prefix)
     train, sample = kind.rules["train"], kind.rules["sample"]
+    attend = _attend(attention, options["dtype"], attention_block)
 
     def forward_groups(params: Params, *arrays: Array) -> Array:
         with jax.named_scope("forward_groups"):
@@ -70,13 +77,16 @@ def build(
                 prefix=prefix,
                 rules=train,
                 remat=remat,
-                attention_block=attention_block,
+                attend=functools.partial(attend, rules=train),
             )
 
     def prefill(params: Params, *arrays: Any) -> tuple[Array, Any]:
         with jax.named_scope("prefill"):
             hidden, cache = module(params).prefill(
-                *arrays, prefix=prefix, rules=sample, attention_block=attention_block
+                *arrays,
+                prefix=prefix,
+                rules=sample,
+                attend=functools.partial(attend, rules=sample),
             )
             return hidden, caches.split(cache, sample)
 
@@ -127,6 +137,28 @@ def build(
         param_axes=kind.param_axes,
         rules=kind.rules,
     )
+
+
+def _attend(kind: str, dtype: Any, block: int) -> Any:
+    """`attend_groups` of one kind, taking `rules` too."""
+    if kind not in ATTENTIONS:
+        raise UserError(
+            f"model.attention: {kind!r} is not one of {', '.join(ATTENTIONS)}"
+        )
+    if kind == "auto":
+        on_tpu = jax.default_backend() == "tpu" and dtype == jnp.bfloat16
+        kind = "splash" if on_tpu else "plain"
+    if kind == "plain":
+
+        def attend(*arrays: Array, rules: Any, **sizes: Any) -> Array:
+            del rules  # the compiler splits it by its operands
+            return plain.attend_groups(*arrays, **sizes, block=block)
+
+        return attend
+    from agrae_jax.models import splash  # only here: pallas takes a second to import
+
+    interpret = kind == "splash_interpreted"
+    return functools.partial(splash.attend_groups, interpret=interpret)
 
 
 def param_shapes(policy: Policy) -> Params:
