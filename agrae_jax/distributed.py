@@ -8,6 +8,7 @@ which rows, and an end when a peer is gone.
 from __future__ import annotations
 
 import faulthandler
+import hashlib
 import json
 import os
 import sys
@@ -104,9 +105,10 @@ def check_alike(facts: Mapping[str, Any]) -> None:
     """Raises `UserError`, in every process, naming the first fact that differs.
 
     To be called before the first step, with what all processes must have in common:
-    processes that run different programs wait for each other for ever.
+    processes that run different programs wait for each other for ever. Of a long text
+    its hash is compared and shown.
     """
-    found = gather(dict(facts))
+    found = gather({name: _short(value) for name, value in facts.items()})
     for name, value in found[0].items():
         odd = [i for i, other in enumerate(found) if other.get(name) != value]
         if odd:
@@ -115,6 +117,11 @@ def check_alike(facts: Mapping[str, Any]) -> None:
                 f" {odd[0]} has {found[odd[0]].get(name)}. Start all of them with the"
                 " same code and command"
             )
+
+
+def _short(value: Any) -> Any:
+    long = isinstance(value, str) and len(value) > 200
+    return hashlib.sha256(value.encode()).hexdigest()[:16] if long else value
 
 
 def check_rows(mesh: jax.sharding.Mesh) -> None:
@@ -168,6 +175,13 @@ def local_rows(x: Array) -> np.ndarray:
         return np.asarray(x)
     rows = {(s.index[0].start or 0): s.data for s in x.addressable_shards}
     return np.concatenate([np.asarray(rows[start]) for start in sorted(rows)])
+
+
+def whole(x: Any) -> np.ndarray:
+    """All of an array, wherever its parts are; all processes must call."""
+    if not isinstance(x, Array) or x.is_fully_addressable:
+        return np.asarray(x)
+    return np.asarray(multihost_utils.process_allgather(x, tiled=True))
 
 
 def global_rows(local: Any, sharding: Any) -> Any:

@@ -10,6 +10,7 @@ profile and grader are those of the run, or of --config. Any field can be overri
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ import jax
 from agrae_jax import (
     build,
     compilation_cache,
+    distributed,
     eval_tables,
     evaluate_args,
     memory,
@@ -39,6 +41,7 @@ from agrae_jax.set_evaluator import SetEvaluator
 
 def main(argv: list[str]) -> int:
     """Restores, samples, grades and writes eval/; prints a table of all data sets."""
+    distributed.start()
     request = evaluate_args.parse(argv)
     console = Console(quiet=jax.process_index() > 0)
     compilation_cache.enable()
@@ -47,6 +50,10 @@ def main(argv: list[str]) -> int:
     flags = request.flags
     beside = _Beside(request)
     mesh = build.build_mesh(first)
+    distributed.check_rows(mesh)
+    fields = {name: c.to_dict() for name, c in request.configs.items()}
+    asked = json.dumps([fields, request.limit, request.flags, str(request.place)])
+    distributed.check_alike({"command": asked})
     with (
         jax.set_mesh(mesh),
         memory.guarded(first, mesh, phase=""),
@@ -90,8 +97,9 @@ def main(argv: list[str]) -> int:
             )
             _say_runs(console, config.data.test, flags)
             path = directory.eval / f"{_name(name, step)}.prompt.txt"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            say_prompt(console, path, model, encoded)
+            if jax.process_index() == 0:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                say_prompt(console, path, model, encoded)
             results[name] = [
                 evaluator.run(
                     params,
@@ -103,6 +111,8 @@ def main(argv: list[str]) -> int:
                 )
                 for run, evaluator in enumerate(evaluators, start=1)
             ]
+    if jax.process_index() > 0:
+        return 0  # the first one writes and prints
     text = eval_tables.print_results(console, results)
     for name, found in results.items():
         if flags["compare"]:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from agrae_jax.data.batches import HostBatch, Stream
-from agrae_jax.distributed import local_slice
+from agrae_jax.distributed import local_slice, whole
 from agrae_jax.errors import UserError
 from agrae_jax.rl import curriculum
 from agrae_jax.step import Seen, StepFns, rlvr_step
@@ -34,36 +34,34 @@ class Feed:
         self._probability: np.ndarray | None = None
         levels = sorted({item.problem.level for item in stream.encoded})
         self._arm = {level: index for index, level in enumerate(levels)}
-        if method.curriculum is not None and jax.process_count() > 1:
-            raise UserError("a method with a curriculum runs in one process only")
         if method.curriculum is not None:
             _check_levels(levels, method.curriculum.arms)
         arms = np.array([self._arm[item.problem.level] for item in stream.encoded])
         self._members = [np.flatnonzero(arms == arm) for arm in range(len(levels))]
 
     def start(self, state: TrainState, step: int) -> HostBatch:
-        """The first batch of rollout step number `step`, from 0."""
+        """This process's rows of the first batch of rollout step `step`, from 0."""
         self._first = int(state.method_state["rounds"]) if self._method.refill else step
         c = self._method.curriculum
         if c is not None:
             self._probability = np.asarray(
                 curriculum.arm_probabilities(
-                    state.method_state["curriculum"],
+                    jnp.asarray(whole(state.method_state["curriculum"])),
                     jnp.arange(c.arms) < len(self._members),
                     temperature=c.temperature,
                 )
             )
-        self._drawn = [self._own(self._batch(self._first))]
-        return self._drawn[0]
+        self._drawn = [self._batch(self._first)]
+        return self._own(self._drawn[0])
 
     def more(self, index: int) -> tuple[PromptBatch, Sequence[str]]:
         """Prompts and answers of further batch number `index` of this step, from 1."""
-        batch = self._own(self._batch(self._first + index))
-        self._drawn.append(batch)
+        self._drawn.append(self._batch(self._first + index))
+        batch = self._own(self._drawn[-1])
         return batch.prompts, batch.answers
 
     def finish(self, state: TrainState, seen: Seen) -> tuple[TrainState, HostBatch]:
-        """The state after the step, and the batch that it trained on."""
+        """The state after the step, and this process's rows of what it trained on."""
         batch = self._drawn[0]
         if seen.picked is not None:
             batch = _rows(self._drawn, seen.picked)
@@ -74,14 +72,14 @@ class Feed:
         if c is not None:
             arm_B = np.array([self._arm[problem.level] for problem in batch.problems])
             reward_A, count_A = curriculum.arm_rewards(
-                jnp.asarray(np.asarray(seen.advantage_BG)),
-                jnp.asarray(np.asarray(seen.graded.valid_BG)),
+                jnp.asarray(whole(seen.advantage_BG)),
+                jnp.asarray(whole(seen.graded.valid_BG)),
                 jnp.asarray(arm_B),
                 arms=c.arms,
             )
-            value_A = jnp.asarray(np.asarray(state.method_state["curriculum"]))
-            changed["curriculum"] = curriculum.update_values(
-                value_A, reward_A, count_A, rate=c.rate
+            value_A = jnp.asarray(whole(state.method_state["curriculum"]))
+            changed["curriculum"] = np.asarray(
+                curriculum.update_values(value_A, reward_A, count_A, rate=c.rate)
             )
         if changed:
             before = state.method_state
@@ -89,7 +87,7 @@ class Feed:
                 k: jax.device_put(v, before[k].sharding) for k, v in changed.items()
             }
             state = dataclasses.replace(state, method_state=before | placed)
-        return state, batch
+        return state, self._own(batch)
 
     def levels(self) -> dict[str, float]:
         """Chance of each level in the batch just drawn; {} without a curriculum."""

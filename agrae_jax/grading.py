@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
-from agrae_jax.distributed import global_rows, local_rows
+from agrae_jax.distributed import gather, global_rows, local_rows
 from agrae_jax.types import Graded, Rollout
+from agrae_jax.verify.types import Verdict
 
 DecodeFn = Callable[[list[int]], str]
 GradeFn = Callable[[list[tuple[str, str]]], list[Any]]
@@ -67,6 +70,21 @@ def _format_ok(verdict: Any) -> bool:
     return (
         verdict.answer is not None if verdict.format_ok is None else verdict.format_ok
     )
+
+
+def everyones(verdicts: list[list[Any]]) -> list[list[Any]]:
+    """The rows of verdicts of all processes, in their order; all must call."""
+    if jax.process_count() == 1:
+        return verdicts
+    rows = [[dataclasses.asdict(verdict) for verdict in row] for row in verdicts]
+
+    def again(fields: dict[str, Any]) -> Verdict:
+        if fields["span"] is not None:
+            fields["span"] = tuple(fields["span"])
+        return Verdict(**fields)
+
+    parts = gather(rows)
+    return [[again(fields) for fields in row] for part in parts for row in part]
 
 
 def remembering(decode: DecodeFn, size: int) -> DecodeFn:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -110,10 +109,9 @@ def claim_run(workdir: str | Path, config: Any) -> RunDirectory:
 def check_alike(config: Any, job: Job) -> None:
     """Raises UserError unless all processes have one config, code and data."""
     found = versions()
-    fields = json.dumps(config.to_dict(), sort_keys=True)
     distributed.check_alike(
         {
-            "config": hashlib.sha256(fields.encode()).hexdigest()[:16],
+            "config": json.dumps(config.to_dict(), sort_keys=True),
             "code": found["code"],
             "packages": found["packages"],
             "data": repr(job.data),

@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from agrae_jax.errors import UserError
+from agrae_jax.distributed import gather, local_slice, whole
+from agrae_jax.grading import everyones
 from agrae_jax.types import Graded, Metrics, PromptBatch, Rollout
 
 DrawMore = Callable[[int], tuple[PromptBatch, Sequence[str]]]
@@ -29,7 +30,7 @@ class Round:
 
     rollout: Rollout
     graded: Graded
-    verdicts: list[list[Any]]  # [B][G]
+    verdicts: list[list[Any]]  # [B][G], this process's rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Filled:
     """A full batch, and what was drawn for it."""
 
     round: Round
-    answers: Sequence[str]
+    answers: Sequence[str]  # this process's
     picked: np.ndarray | None = None  # [B, 2]: batch and row that each group is from
     rounds: int = 1
     omega: Array | None = None  # mean correctness of all that was drawn
@@ -56,18 +57,17 @@ def fill(
 
     The first B mixed groups are taken, in the order drawn. At the limit the batch is
     filled up with the first of the others, which a method's `select` leaves out.
-    `limit` 0 takes the first batch as it is.
+    `limit` 0 takes the first batch as it is. Of several processes each gives its own
+    answers and gets its own of the full batch; what is drawn is the same in all.
     """
-    rounds, golds = [roll(prompts, answers)], [answers]
+    rounds, golds = [roll(prompts, answers)], [list(answers)]
     if not limit or draw_more is None:
         return Filled(rounds[0], answers)
-    if jax.process_count() > 1:
-        raise UserError("dynamic sampling draws further prompts in one process only")
-    wanted = len(answers)
+    wanted = len(rounds[0].graded.correct_BG)
     while _mixed(rounds).sum() < wanted and len(rounds) < limit:
         more, their_answers = draw_more(len(rounds))
         rounds.append(roll(more, their_answers))
-        golds.append(their_answers)
+        golds.append(list(their_answers))
 
     mixed = _mixed(rounds)
     order = np.argsort(~mixed, kind="stable")[:wanted]
@@ -81,9 +81,12 @@ def fill(
     rollout = jax.tree.map(take, first.rollout, *(r.rollout for r in rounds[1:]))
     graded = jax.tree.map(take, first.graded, *(r.graded for r in rounds[1:]))
     right, valid = (_of(rounds, name).sum() for name in ("correct_BG", "valid_BG"))
+    verdicts = [everyones(r.verdicts) for r in rounds]
+    everyones_golds = [[x for part in gather(own) for x in part] for own in golds]
+    mine = picked[local_slice(wanted)]
     return Filled(
-        Round(rollout, graded, [rounds[i].verdicts[row] for i, row in picked]),
-        [golds[i][row] for i, row in picked],
+        Round(rollout, graded, [verdicts[i][row] for i, row in mine]),
+        [everyones_golds[i][row] for i, row in mine],
         picked,
         len(rounds),
         jnp.float32(right / max(valid, 1)),
@@ -95,7 +98,7 @@ def fill(
 
 
 def _of(rounds: list[Round], name: str) -> np.ndarray:
-    return np.concatenate([np.asarray(getattr(r.graded, name)) for r in rounds])
+    return np.concatenate([whole(getattr(r.graded, name)) for r in rounds])
 
 
 def _mixed(rounds: list[Round]) -> np.ndarray:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -39,18 +40,25 @@ FIELDS = {
 TIMES = ("time/", "memory/")
 
 
-def launch(workdir, *, processes, devices, steps=2, log=None, **fields):
+def launch(workdir, *, processes, devices, steps=2, **fields):
     """Starts `processes` of train with `devices` fake devices each."""
+    fields = {**FIELDS, "steps": steps, **fields}
+    flags = [f"--config.{name}={value}" for name, value in fields.items()]
+    flags = ["--config=configs/smoke.py", f"--workdir={workdir}", *flags]
+    return start("agrae_jax.train", flags, workdir, processes, processes * devices)
+
+
+def start(module, flags, workdir, processes, devices):
+    """Starts a command as `processes` that share so many fake devices."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    fields = {**FIELDS, "steps": steps, **fields}
-    started = []
+    started, each = [], devices // processes
     for index in range(processes):
         env = {
             **os.environ,
             "JAX_PLATFORMS": "cpu",
-            "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={each}",
         }
         if processes > 1:
             env |= {
@@ -58,9 +66,7 @@ def launch(workdir, *, processes, devices, steps=2, log=None, **fields):
                 distributed.COUNT: str(processes),
                 distributed.INDEX: str(index),
             }
-        flags = [f"--config.{name}={value}" for name, value in fields.items()]
-        command = [sys.executable, "-m", "agrae_jax.train"]
-        command += ["--config=configs/smoke.py", f"--workdir={workdir}", *flags]
+        command = [sys.executable, "-m", module, *flags]
         with open(f"{workdir}.{index}.log", "w") as out:
             started.append(
                 subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=out)
@@ -131,6 +137,65 @@ def test_processes_train_as_one_does(one, tmp_path, processes):
     found, wanted = saved(workdir), saved(one)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * float(np.abs(b).max()))
+
+
+DRAWING = {
+    "dapo": {
+        "method.kwargs.dynamic_sampling": True,
+        "method.kwargs.max_batches": 3,
+    },
+    "sec": {
+        "data.train_kwargs.levels": "('sum_to_9','sum_2_1')",
+        "method.kwargs.temperature": 0.1,
+        "rollout.prompts": 16,
+        "rollout.samples": 16,
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DRAWING)
+def test_methods_that_choose_their_prompts_do_so_as_one_process(tmp_path, name):
+    fields = {
+        "method.name": name,
+        "rollout.max_new_tokens": 16,
+        "rollout.prompts": 8,
+        "updates.mini_batches": 1,
+        "eval.before": False,
+        "checkpoint.best": "",
+        **DRAWING[name],
+    }
+    runs = {n: tmp_path / f"run{n}" for n in (1, 2)}
+    for processes, workdir in runs.items():
+        started = launch(
+            workdir, processes=processes, devices=8 // processes, steps=3, **fields
+        )
+        finish(workdir, started)
+    for step in (1, 2, 3):
+        wanted, found = (rollouts(workdir, step) for workdir in runs.values())
+        assert [r["draw"] for r in found] == [r["draw"] for r in wanted]
+        assert [r["completion"] for r in found] == [r["completion"] for r in wanted]
+        assert [r["outcome"] for r in found] == [r["outcome"] for r in wanted]
+    for theirs, mine in zip(*map(metrics, runs.values()), strict=True):
+        assert set(mine) == set(theirs)
+        for metric, value in theirs.items():
+            if isinstance(value, float):
+                assert mine[metric] == pytest.approx(value, rel=1e-5, abs=1e-7), metric
+    last = metrics(runs[2])[-1]
+    # Or nothing was chosen: more than one batch, and levels not drawn alike any more.
+    assert last.get("rounds", 2) > 1 and last.get("curriculum/sum_2_1", 0) != 0.5
+
+
+@pytest.mark.slow
+def test_processes_evaluate_a_run_as_one_does(one, tmp_path):
+    tables = []
+    for processes in (1, 2):
+        workdir = tmp_path / f"run{processes}"
+        shutil.copytree(one, workdir)
+        flags = [f"--workdir={workdir}", "--name=again", "--samples=4"]
+        finish(workdir, start("agrae_jax.evaluate", flags, workdir, processes, 8))
+        tables.append((workdir / "eval/step_000002/again.json").read_text())
+    assert without_times(tables[0]) == without_times(tables[1])
 
 
 def test_processes_with_other_configs_or_programs_are_refused():
