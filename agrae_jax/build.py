@@ -14,6 +14,7 @@ from agrae_jax import methods, sampling, sharding, step
 from agrae_jax.build_model import Model as Model
 from agrae_jax.build_model import build_mesh as build_mesh
 from agrae_jax.build_model import build_model as build_model
+from agrae_jax.build_model import policy_options as policy_options
 from agrae_jax.build_model import prompt_options
 from agrae_jax.data import batches, datasets, templates
 from agrae_jax.data.problem import Problem

@@ -68,19 +68,12 @@ def build_model(config: Any, mesh: Mesh, *, weights: bool = True) -> Model:
 
     Without `weights`, params are shapes with shardings: what a restore asks for.
     """
-    c = config.model
+    c, options = config.model, policy_options(config)
     if c.attention == "splash" and jax.default_backend() != "tpu":
         raise UserError(
             "config.model.attention=splash is a kernel of TPUs, which are not here: "
             "leave it auto"
         )
-    options = {
-        "dtype": c.dtype,
-        "param_dtype": c.param_dtype,
-        "remat": c.remat,
-        "attention": c.attention,
-        "attention_block": c.attention_block,
-    }
     random = c.path.startswith("random:")
     tokenizer = templates.tiny() if random else load_tokenizer(c.path)
     if c.share_prefix:
@@ -111,6 +104,12 @@ def build_model(config: Any, mesh: Mesh, *, weights: bool = True) -> Model:
     else:
         params = models.load_params(c.path, policy, shardings)
     return Model(policy, params, shardings, tokenizer, mesh, c.dtype)
+
+
+def policy_options(config: Any) -> dict[str, Any]:
+    """How a policy computes: the options of `models.policy.build` but the prefix."""
+    names = ("dtype", "param_dtype", "remat", "attention", "attention_block")
+    return {name: config.model[name] for name in names}
 
 
 def prompt_options(config: Any) -> dict[str, Any]:

@@ -110,15 +110,9 @@ def _policy(config: Any, model: str, meant: str) -> Policy:
     """The policy of `--model`, or of the model that the config `meant` is written for,
     or of the config's own path."""
     c = config.model
-    splash = "splash" if c.dtype == "bfloat16" else "plain"  # what auto is on a TPU
-    options = {
-        "dtype": c.dtype,
-        "param_dtype": c.param_dtype,
-        "remat": c.remat,
-        "attention": splash if c.attention == "auto" else c.attention,
-        "attention_block": c.attention_block,
-        "unroll_decode": False,
-    }
+    options = build_model.policy_options(config) | {"unroll_decode": False}
+    if c.attention == "auto":  # what it is on a TPU
+        options["attention"] = "splash" if c.dtype == "bfloat16" else "plain"
     if model or meant:
         family, fields = plan_models.find(model, meant)
         return models.random(family, fields, **options)

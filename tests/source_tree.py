@@ -35,7 +35,7 @@ UNITS: dict[str, tuple[int, str]] = {
         5,
         "report train build build_model reporting evaluator evaluate evaluate_args "
         "eval_tables set_evaluator best grader job memory "
-        "step_log replay export plan plan_*",
+        "step_log replay diverge export plan plan_*",
     ),
 }
 LAYER = {unit: layer for unit, (layer, _) in UNITS.items()}
