@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,14 +56,13 @@ def compile_all(
         started = time.monotonic()
         try:
             lowered = program.lower()
-            compiled = lowered.compile()
+            compiled, text = _compile(lowered)
         except KeyError as error:
             line.error = f"not compiled: it follows {error.args[0]}, which failed"
         except jax.errors.JaxRuntimeError as error:
             line.error, line.needs = _too_much(str(error))
         else:
             steps.outputs[program.name] = plan_programs.outputs_of(lowered, compiled)
-            text = compiled.as_text()
             _measure(line, compiled, text, program, topology)
             if save:
                 write_text(Path(save) / f"{program.name}.hlo.txt", text)
@@ -145,6 +145,20 @@ def render(lines: list[Line], ledger: dict[str, Any]) -> str:
             "(every completion at full length; real programs reach about half of it)",
         ]
     )
+
+
+def _compile(lowered: Any) -> tuple[Any, str]:
+    """The compiled program, and its text as the TPU compiler writes it to a file.
+
+    `as_text` converts the program once more, which fails where work is offloaded to
+    the sparse cores of a v6e.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"xla_dump_to": folder, "xla_dump_hlo_as_text": True}
+        compiled = lowered.compile(compiler_options=options)
+        found = list(Path(folder).glob("*.after_optimizations.txt"))
+        text = found[0].read_text() if len(found) == 1 else compiled.as_text()
+    return compiled, text
 
 
 def _measure(
