@@ -68,9 +68,9 @@ def main(argv: list[str]) -> int:
         f"{topology.hbm / 2**30:.1f} GiB; mesh {axes}",
         flush=True,
     )
-    only = [part for part in flags["programs"].split(",") if part]
     # Not under the mesh: nothing may run on devices that are not there.
     steps = plan_programs.Step(config, policy, mesh)
+    only = _named(flags["programs"], [program.name for program in steps.programs()])
     with jax.set_mesh(mesh):
         lines = plan_ledger.compile_all(steps, topology, only=only, save=flags["save"])
     ledger = plan_ledger.summarize(lines, steps, topology)
@@ -79,6 +79,15 @@ def main(argv: list[str]) -> int:
         rows = [dataclasses.asdict(line) for line in lines]
         write_json(Path(flags["json"]), {**ledger, "programs": rows})
     return 0 if ledger["fits"] else 1
+
+
+def _named(text: str, known: list[str]) -> list[str]:
+    """The programs that --programs names; raises UserError for another word."""
+    named = [part.strip() for part in text.split(",") if part.strip()]
+    odd = [name for name in named if name not in known]
+    if odd:
+        raise UserError(f"--programs={odd[0]} is not one of {', '.join(known)}")
+    return named
 
 
 def _check_places(file: str, folder: str) -> None:

@@ -144,6 +144,14 @@ def test_an_unknown_model_lists_those_known():
         plan_models.find("", "mine")
 
 
+def test_a_program_that_is_none_is_one_line():
+    known = ["cast", "sample", "score", "update"]
+    assert plan._named("sample, update", known) == ["sample", "update"]
+    assert plan._named("", known) == []
+    with pytest.raises(UserError, match="--programs=nosuch is not one of cast, sample"):
+        plan._named("sample,nosuch", known)
+
+
 @pytest.mark.parametrize(
     "flag, words",
     [
