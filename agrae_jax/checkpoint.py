@@ -218,7 +218,8 @@ class Checkpoints:
         except (OSError, ValueError, KeyError, FileNotFoundError) as error:
             if "RESOURCE_EXHAUSTED" in str(error):
                 raise  # the memory is short, the checkpoint is well
-            first = str(error).strip().splitlines()[0] if str(error).strip() else ""
+            first = str(error).partition(" [tensorstore_spec")[0].strip()
+            first = first.splitlines()[0][:300] if first else ""
             raise BrokenCheckpoint(
                 f"checkpoint {root} cannot be read ({type(error).__name__}: {first})"
             ) from error

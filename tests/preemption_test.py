@@ -50,6 +50,15 @@ def test_the_end_of_the_grace_ends_at_once():
     assert codes == [143] and "grace of 0.2 s (checkpoint.grace_s) is over" in lines[-1]
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT interrupts, though a shell may have started the tests to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_afterwards_signals_mean_what_they_did():
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     notice, _, codes = made()
