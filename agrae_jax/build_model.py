@@ -32,8 +32,15 @@ def build_mesh(config: Any, available: Sequence[Any] | None = None) -> Mesh:
     """The device mesh; -1 on the fsdp axis takes all devices, a number only so many.
 
     `available` are the devices, by default this process's cluster's.
-    Raises UserError where the devices, or the batch sizes over them, do not divide.
+    Raises UserError where the devices cannot do what the config asks, or they or the
+    batch sizes over them do not divide.
     """
+    kernel = config.model.attention == "splash"
+    if kernel and available is None and jax.default_backend() != "tpu":
+        raise UserError(
+            "config.model.attention=splash is a kernel of TPUs, which are not here: "
+            "leave it auto"
+        )
     available = jax.devices() if available is None else available
     devices, tensor, fsdp = len(available), config.mesh.tensor, config.mesh.fsdp
     if fsdp == -1:
@@ -69,11 +76,6 @@ def build_model(config: Any, mesh: Mesh, *, weights: bool = True) -> Model:
     Without `weights`, params are shapes with shardings: what a restore asks for.
     """
     c, options = config.model, policy_options(config)
-    if c.attention == "splash" and jax.default_backend() != "tpu":
-        raise UserError(
-            "config.model.attention=splash is a kernel of TPUs, which are not here: "
-            "leave it auto"
-        )
     random = c.path.startswith("random:")
     tokenizer = templates.tiny() if random else load_tokenizer(c.path)
     if c.share_prefix:

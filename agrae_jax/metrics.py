@@ -105,7 +105,10 @@ def read_jsonl(path: str | Path) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     for number, line in enumerate(lines, start=1):
         try:

@@ -38,7 +38,7 @@ FLAGS = {
     "json": Flag(str, "", "file to write the ledger to as well"),
     "save": Flag(str, "", "folder to keep the compiled programs' text in"),
     "search": Flag(bool, False, "find the mesh, the wave and the micro-batches first"),
-    "programs": Flag(str, "", "compile only these, as sample,update; default all"),
+    "programs": Flag(str, "", "compile only these, as score,update; default all"),
 }
 OPEN = "random:llama"  # stands for a model that the config leaves open
 
@@ -87,6 +87,9 @@ def _named(text: str, known: list[str]) -> list[str]:
     odd = [name for name in named if name not in known]
     if odd:
         raise UserError(f"--programs={odd[0]} is not one of {', '.join(known)}")
+    for name, before in (("update", "score"), ("decode", "prefill")):
+        if name in named and before not in named:
+            raise UserError(f"--programs={name} needs {before}: name it too")
     return named
 
 

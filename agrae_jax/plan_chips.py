@@ -53,7 +53,7 @@ def find(name: str) -> Topology:
     Raises `UserError` listing the generations, or naming libtpu where it is missing.
     """
     generation, _, shape = name.partition(":")
-    if generation not in CHIPS or not re.fullmatch(r"\d+(x\d+){1,2}", shape):
+    if generation not in CHIPS or not re.fullmatch(r"[1-9]\d*(x[1-9]\d*){1,2}", shape):
         raise UserError(
             f"--topology={name} is not one; valid are, for example,{_all()}"
         )

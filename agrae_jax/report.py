@@ -42,6 +42,8 @@ def write(
     runs = [read_run(path) for path in (workdir, *compare)]
     rollouts, left_out = read_rollouts(Path(workdir), most=most)
     target = Path(out) if out else Path(workdir) / "report.html"
+    if target.exists() and target.suffix not in (".html", ".htm"):
+        raise UserError(f"--out={target} is there already and no report: name another")
     between = differences(studies(runs))
     write_text(target, page.render(runs, rollouts, left_out, between))
     return target

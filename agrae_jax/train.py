@@ -40,12 +40,12 @@ def train(config: Any, workdir: str | Path) -> None:
     started = time.monotonic()
     distributed.start()
     console = Console(quiet=jax.process_index() > 0)
-    run = claim_run(workdir, config)
+    mesh = build.build_mesh(config)
+    distributed.check_rows(mesh)
+    run = claim_run(workdir, config)  # what the devices refuse leaves no run behind
     announce(console, config, run)
     compilation_cache.enable()
 
-    mesh = build.build_mesh(config)
-    distributed.check_rows(mesh)
     c = config.checkpoint
     checkpoints = Checkpoints(
         run.checkpoints, keep=c.keep, keep_every=c.keep_every, say=console.warn

@@ -115,6 +115,11 @@ def test_unwritable_path_is_one_line(tmp_path):
         metrics.JsonlWriter(tmp_path / "no" / "metrics.jsonl")
 
 
+def test_a_folder_in_its_place_is_one_line(tmp_path):
+    with pytest.raises(UserError, match="cannot read .*: Is a directory"):
+        metrics.read_jsonl(tmp_path)
+
+
 def test_without_times():
     values = {"loss": 1.0, "time/step_s": 2.0, "timely": 3.0}
     assert metrics.without_times(values) == {"loss": 1.0, "timely": 3.0}

@@ -90,7 +90,9 @@ def test_the_ledger_shows_ratio_bound_and_collectives():
     assert "a step at the chip's limits: 122 s" in shown
 
 
-@pytest.mark.parametrize("name", ["v5e", "v9:4x4", "v5e:8", "v5e:axb", "h100:8x8"])
+@pytest.mark.parametrize(
+    "name", ["v5e", "v9:4x4", "v5e:8", "v5e:axb", "v5e:0x0", "h100:8x8"]
+)
 def test_a_wrong_topology_lists_valid_ones(name):
     with pytest.raises(UserError, match="v4:2x2x4 .*v5e:8x8 .*tpu7x:2x2x2"):
         plan_chips.find(name)
@@ -146,7 +148,9 @@ def test_an_unknown_model_lists_those_known():
 
 def test_a_program_that_is_none_is_one_line():
     known = ["cast", "sample", "score", "update"]
-    assert plan._named("sample, update", known) == ["sample", "update"]
+    assert plan._named("score, update", known) == ["score", "update"]
+    with pytest.raises(UserError, match="--programs=update needs score: name it too"):
+        plan._named("update", known)
     assert plan._named("", known) == []
     with pytest.raises(UserError, match="--programs=nosuch is not one of cast, sample"):
         plan._named("sample,nosuch", known)

@@ -368,5 +368,26 @@ def test_a_method_with_state_resumes_bit_for_bit(tmp_path, name, overrides):
             np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
 
 
+@pytest.mark.parametrize(
+    "flags, words",
+    [
+        (
+            ["--config.mesh.fsdp=3"],
+            "the 3 devices of the fsdp axis do not divide",
+        ),
+        (
+            ["--config.model.attention=splash", "--config.model.dtype=bfloat16"],
+            "is a kernel of TPUs, which are not here: leave it auto",
+        ),
+    ],
+)
+def test_what_the_devices_refuse_leaves_no_run_behind(tmp_path, flags, words):
+    """Else the mend would be refused, as another run's config."""
+    workdir = tmp_path / "run"
+    with pytest.raises(UserError, match=words):
+        train.main(["--config=configs/smoke.py", f"--workdir={workdir}", *flags])
+    assert not workdir.exists()
+
+
 if __name__ == "__main__":
     raise SystemExit(pytest.main([__file__]))

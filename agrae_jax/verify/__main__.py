@@ -48,6 +48,7 @@ def main(argv: list[str]) -> int:
         raise UserError(
             "--workers must be at least 1 and --deadline_s above 0 (below 1e6)"
         )
+    _check_out(args.out, args.cases or args.audit.partition(":")[2])
     if args.audit:
         # By name: verify/ itself needs no reader of data sets, and no jax.
         rows = importlib.import_module("agrae_jax.data.golds").raw(
@@ -77,6 +78,19 @@ def main(argv: list[str]) -> int:
     _write(args.out, out)
     print(json.dumps(cases.summary(rows, verdicts, seconds), indent=1))
     return 0
+
+
+def _check_out(path: str | None, source: str) -> None:
+    """Raises UserError where --out is what is read, or cannot be written: before all
+    is graded for nothing."""
+    if path is None:
+        return
+    if os.path.exists(path) and os.path.exists(source):
+        if os.path.samefile(path, source):
+            raise UserError(f"--out={path} is the file that is read: name another")
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+        raise UserError(f"cannot write --out={path}: no file in a folder for writing")
 
 
 def _write(path: str | None, rows: list[cases.Row]) -> None:

@@ -33,6 +33,10 @@ def read(path: str, *required: str) -> list[Row]:
         missing = [f for f in required if not isinstance(row, dict) or f not in row]
         if missing:
             raise UserError(f"{path} line {number} lacks the field {missing[0]!r}")
+        if row.get("expected", True) is None:
+            del row["expected"]  # not known
+        elif not isinstance(row.get("expected", True), bool):
+            raise UserError(f"{path} line {number}: expected must be true or false")
         rows.append(row)
     if not rows:
         raise UserError(f"{path} has no cases: one JSON object a line is needed")

@@ -282,6 +282,15 @@ def test_a_half_written_last_line_is_left_out(tmp_path):
     assert [line["step"] for line in read_run(path).metrics] == [1, 2, 3]
 
 
+def test_a_file_that_is_no_report_is_not_written_over(tmp_path):
+    make_run(tmp_path / "a")
+    log = tmp_path / "a" / "metrics.jsonl"
+    before = log.read_text()
+    with pytest.raises(UserError, match="metrics.jsonl is there already and no report"):
+        report.write(tmp_path / "a", out=log)
+    assert log.read_text() == before
+
+
 def test_command(tmp_path, capsys):
     path = make_run(tmp_path / "run")
     assert report.main([f"--workdir={path}", f"--out={tmp_path / 'x.html'}"]) == 0

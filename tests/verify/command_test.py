@@ -50,6 +50,32 @@ def test_cases_are_graded_and_summed_up(tmp_path):
     assert got[0]["rule"] == "number" and got[0]["ms"] >= 0
 
 
+def test_what_is_read_is_never_written_over(tmp_path):
+    rows = [{"gold": "1", "response": "\\boxed{1}"}]
+    path = write(tmp_path / "c.jsonl", rows)
+    before = (tmp_path / "c.jsonl").read_text()
+    for flag in (f"--cases={path}", f"--audit=jsonl:{path}"):
+        with pytest.raises(UserError, match="is the file that is read: name another"):
+            main([flag, f"--out={tmp_path}/./c.jsonl"])
+    assert (tmp_path / "c.jsonl").read_text() == before
+
+
+@pytest.mark.parametrize("out", ["/nosuch/x", "."])
+def test_an_out_that_cannot_be_is_said_before_grading(tmp_path, out):
+    path = write(tmp_path / "c.jsonl", [{"gold": "1", "response": "1"}])
+    with pytest.raises(UserError, match=f"cannot write --out={out}"):
+        main([f"--cases={path}", f"--out={out}"])
+
+
+def test_expected_is_true_or_false_or_not_known(tmp_path):
+    row = {"gold": "1", "response": "1"}
+    path = write(tmp_path / "c.jsonl", [row, {**row, "expected": None}])
+    assert all("expected" not in found for found in cases.read(path, "gold"))
+    path = write(tmp_path / "c.jsonl", [row, {**row, "expected": "false"}])
+    with pytest.raises(UserError, match="line 2: expected must be true or false"):
+        cases.read(path, "gold")
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"gold": ' + "1" * 5000 + "}"])
 def test_a_line_that_json_cannot_hold_is_named(tmp_path, text):
     (tmp_path / "c.jsonl").write_text(text + "\n")
