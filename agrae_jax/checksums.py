@@ -63,6 +63,8 @@ def _entries(path: Path) -> dict[str, tuple[int, int | None]]:
     try:
         with _readable(path):
             found = json.loads(path.read_bytes())
+        if not found:  # a list of nothing would find every damage well
+            raise ValueError("no file is listed")
         return {name: (size, crc) for name, (size, crc) in found.items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise BrokenCheckpoint(f"checkpoint file {path} is damaged") from error

@@ -138,9 +138,12 @@ def _best_of(
     choice.wave = wave
     with jax.set_mesh(first.mesh):
         scored = plan_ledger.compile_all(first, topology, only=("score",))
+    if any(line.error for line in scored):
+        choice.note = f"mesh.tensor={tensor}: scoring does not fit"
+        return choice
     start = _nearest(micro_options, c.updates.micro_batches)
     micro = largest(micro_options, start, lambda n: tried("micro", n, ("update",)))
-    if micro is None or any(line.error for line in scored):
+    if micro is None:
         choice.note = f"mesh.tensor={tensor}: not even {micro_options[0]} parts fit"
         return choice
     choice.micro_batches = micro

@@ -263,7 +263,7 @@ def test_what_is_no_damage_sets_no_checkpoint_aside(saved, monkeypatch):
     assert lines == [] and checkpoints.restore_latest(_target(states[3]))[0] == 3
 
 
-@pytest.mark.parametrize("text", ["[]", "3", '{"meta/metadata": 1}', "{"])
+@pytest.mark.parametrize("text", ["{}", "[]", "3", '{"meta/metadata": 1}', "{"])
 def test_damaged_checksums_are_a_broken_checkpoint(saved, text):
     checkpoints, states, _ = saved
     (checkpoints.directory / "3" / checksums.FILE).write_text(text)

@@ -98,8 +98,8 @@ def test_group_structured_forward_and_gradient_equal_the_flat_ones(world):
     assert norm > 0 and relative <= 1e-5
 
 
-def test_sampler_and_scorer_agree(world):
-    policy, params, rollout = world
+def sampler_gap(policy, params, rollout):
+    """|log-prob by the scorer - by the sampler| of every sampled token."""
     logprob, _ = jax.jit(
         lambda params, completion: scoring.score(
             params,
@@ -111,7 +111,11 @@ def test_sampler_and_scorer_agree(world):
         )
     )(params, rollout.completion_BGT)
     mask = np.asarray(scoring.length_mask(rollout.length_BG, T)) > 0
-    error = np.abs(np.asarray(logprob - rollout.logprob_BGT))[mask]
+    return np.abs(np.asarray(logprob - rollout.logprob_BGT))[mask]
+
+
+def test_sampler_and_scorer_agree(world):
+    error = sampler_gap(*world)
     print("max", error.max(), "mean", error.mean())
     assert error.max() <= 5e-5 and error.mean() <= 5e-6
 
@@ -130,18 +134,7 @@ def test_sampler_and_scorer_differ_no_more_than_measured_in_bfloat16(world):
     spec = sampling.SampleSpec(samples=G, max_new_tokens=T, eos_ids=(2,))
     params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)
     rollout = sampling.make_sampler(policy, spec)(params, rollout.prompts, jnp.int32(0))
-    logprob, _ = jax.jit(
-        lambda params, completion: scoring.score(
-            params,
-            rollout.prompts,
-            completion,
-            policy=policy,
-            temperature=1.0,
-            chunk=24,
-        )
-    )(params, rollout.completion_BGT)
-    mask = np.asarray(scoring.length_mask(rollout.length_BG, T)) > 0
-    error = np.abs(np.asarray(logprob - rollout.logprob_BGT))[mask]
+    error = sampler_gap(policy, params, rollout)
     found = {
         "max": error.max(),
         "mean": error.mean(),
